@@ -6,15 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operation is *fused* if every operation that reads its results can compute
-// them on the way. From the end of a block to its front, this decides which
-// operations are. From the front to the end it collects for each fused
-// operation the values that a kernel has to read in place of its results, and
-// prices the other operations by these.
-//
-// A transposition that is not fused is *absorbed* if every operation that reads
-// its result can read any layout: a matrix product, or a loop. The compiler
-// then chooses the layout of the operand, and nothing is moved.
+// From the end of a block to its front, AssumedFusion decides which operations
+// are fused. From the front to the end, this collects for each fused operation
+// the values that a kernel has to read in place of its results, and prices the
+// other operations by these.
 //
 // The copies of a bucket are priced as what the compiler is given of them: one
 // concatenation, and a slice for each tensor. So a program that was scheduled
@@ -22,8 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AssumeFusion.h"
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "AssumedFusion.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
@@ -53,18 +47,10 @@ using namespace mlir::commsched;
 
 namespace {
 
-/// What an operation is to its neighbours.
-struct FusionRole {
-  /// Another kernel can compute its results on the way.
-  bool isProducer = false;
-  /// Its kernel can compute its operands on the way.
-  bool isConsumer = false;
-};
-
-/// Decides for the blocks of one module which operations are fused.
+/// Writes what is fused, and what that takes, on the blocks of one module.
 class FusionMarker {
 public:
-  explicit FusionMarker(OperationCosts &costs) : costs(costs) {}
+  explicit FusionMarker(OperationCosts &costs) : costs(costs), fusion(costs) {}
 
   void markBlock(Block &block);
 
@@ -79,28 +65,16 @@ private:
   /// As many values as one kernel reads at most: a larger one is split.
   static constexpr size_t maxInputs = 16;
 
-  func::FuncOp lookup(Operation *call, StringAttr name) {
-    return costs.getSymbolTables().lookupNearestSymbolFrom<func::FuncOp>(call,
-                                                                         name);
-  }
-  FusionRole getRole(Operation *op);
-  FusionRole getCallRole(CallOpInterface call);
-  bool readsOnTheWay(Operation *user, Operation *op);
-  bool isFused(Operation *op);
-  bool isAbsorbed(Operation *op);
   void price(Operation *op);
   std::optional<int64_t> getKernelNs(Operation *op, ArrayRef<Value> inputs);
-  std::optional<int64_t> getSlicesNs(Operation *op);
   int64_t getBytes(Value value);
   std::optional<unsigned> getStorageOperand(Operation *op);
   int64_t getLargestInput(Value value);
 
   OperationCosts &costs;
-  llvm::DenseSet<Operation *> fused;
-  llvm::DenseSet<Operation *> absorbed;
+  AssumedFusion fusion;
   /// Of fused operations: the values that are read in place of the results.
   DenseMap<Operation *, SmallVector<Value, 4>> inputsOf;
-  DenseMap<StringAttr, bool> pointwiseCallees;
   DenseMap<Operation *, std::optional<int64_t>> functionNs;
 };
 
@@ -140,105 +114,10 @@ static bool dropAssumptions(Operation *root) {
 // The copies of buckets
 //===----------------------------------------------------------------------===//
 
-/// The class of `op`; of a copy of a bucket, that of what it becomes.
-static OperatorClass getFusionClass(Operation *op) {
-  if (isa<AllGatherCopyInOp, ChunkCatOp, tensor::ConcatOp>(op))
-    return OperatorClass::Concatenation;
-  if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp, linalg::TransposeOp>(
-          op))
-    return OperatorClass::DataMovement;
-  return getOperatorClass(op);
-}
-
-/// What the kernel of `op` reads. A buffer that it writes into is not read.
-static OperandRange getReadOperands(Operation *op) {
-  if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
-    return transpose->getOperands().take_front(1);
-  return op->getOperands();
-}
-
 /// What it writes: a copy-in does not touch the rest of the buffer.
 static ResultRange getWrittenResults(Operation *op) {
   return isa<AllGatherCopyInOp>(op) ? op->getResults().take_front(1)
                                     : op->getResults();
-}
-
-//===----------------------------------------------------------------------===//
-// Which operations are fused
-//===----------------------------------------------------------------------===//
-
-FusionRole FusionMarker::getRole(Operation *op) {
-  if (auto call = dyn_cast<CallOpInterface>(op))
-    return getCallRole(call);
-  // It writes into its destination, whatever is fused.
-  if (isa<DestinationStyleOpInterface>(op) && !isa<linalg::TransposeOp>(op))
-    return {};
-  switch (getFusionClass(op)) {
-  case OperatorClass::Pointwise:
-  case OperatorClass::DataMovement:
-    return {true, true};
-  case OperatorClass::View:
-    return {true, false};
-  case OperatorClass::Reduction:
-  case OperatorClass::Concatenation:
-    return {false, true};
-  default:
-    return {};
-  }
-}
-
-/// A call is fused as what its callee does: JAX makes a function of a `where`.
-FusionRole FusionMarker::getCallRole(CallOpInterface call) {
-  auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-  if (!symbol || !call->getDiscardableAttr(pureAttrName))
-    return {};
-  StringAttr name = symbol.getRootReference();
-  auto [entry, isNew] = pointwiseCallees.try_emplace(name, false);
-  if (!isNew)
-    return {entry->second, entry->second};
-  func::FuncOp callee = lookup(call, name);
-  if (!callee || !llvm::hasSingleElement(callee.getBody()))
-    return {};
-  // A recursive call finds the entry above, and is no producer.
-  bool isPointwise =
-      llvm::all_of(callee.front().without_terminator(), [&](Operation &op) {
-        return getOperatorClass(&op) == OperatorClass::Constant ||
-               getRole(&op).isProducer;
-      });
-  pointwiseCallees[name] = isPointwise;
-  return {isPointwise, isPointwise};
-}
-
-/// Whether `user` computes the result of `op` on the way. The role of every
-/// user is known, and for views and transpositions what becomes of them.
-bool FusionMarker::readsOnTheWay(Operation *user, Operation *op) {
-  return user->getBlock() == op->getBlock() && !absorbed.contains(user) &&
-         (getRole(user).isConsumer || fused.contains(user));
-}
-
-bool FusionMarker::isFused(Operation *op) {
-  if (op->getNumResults() != 1 || op->use_empty() || getPinnedRuntimeNs(op) ||
-      !getRole(op).isProducer)
-    return false;
-  return llvm::all_of(op->getUsers(),
-                      [&](Operation *user) { return readsOnTheWay(user, op); });
-}
-
-bool FusionMarker::isAbsorbed(Operation *op) {
-  if (getReadOperands(op).size() != 1 || op->getNumResults() != 1 ||
-      op->use_empty() || getPinnedRuntimeNs(op) ||
-      !op->hasAttr("permutation") ||
-      getFusionClass(op) != OperatorClass::DataMovement)
-    return false;
-  return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    if (readsOnTheWay(user, op))
-      return true;
-    // A loop reads what its body captures as it reads its operands.
-    Operation *reader = op->getBlock()->findAncestorOpInBlock(*user);
-    return reader && (!getCarriedValues(reader).empty() ||
-                      (reader == user && getOperatorClass(user) ==
-                                             OperatorClass::ComputeIntensive));
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,26 +151,6 @@ std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
     kind = getElementKind(own.getComputeType());
   }
   return cost::computeTimeNs(costs.getTarget(), flops, kind, bytes);
-}
-
-/// What the slices take that `op`, which cuts tensors out of a buffer, becomes:
-/// nothing where all that reads one computes it on the way.
-std::optional<int64_t> FusionMarker::getSlicesNs(Operation *op) {
-  int64_t total = 0;
-  for (Value result : op->getResults()) {
-    if (!result.use_empty() && llvm::all_of(result.getUsers(), [&](auto *user) {
-          return readsOnTheWay(user, op);
-        }))
-      continue;
-    std::optional<int64_t> bytes = getStaticBytes(getSizedType(result));
-    if (!bytes || llvm::MulOverflow<int64_t>(*bytes, 2, *bytes))
-      return std::nullopt;
-    int64_t time = cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
-                                       cost::ElementKind::F32, *bytes);
-    if (llvm::AddOverflow(total, time, total))
-      return std::nullopt;
-  }
-  return total;
 }
 
 /// The bytes that `value` keeps alive: of a part those of the whole.
@@ -345,16 +204,16 @@ void FusionMarker::price(Operation *op) {
   auto keepOperand = [&](unsigned operand) {
     op->setDiscardableAttr(fusedAttrName, builder.getI64IntegerAttr(operand));
   };
-  if (absorbed.contains(op)) {
+  if (fusion.isAbsorbed(op)) {
     keepOperand(0);
     return pin(op, 0);
   }
-  if (fused.contains(op) && op->getNumOperands() == 0) {
+  if (fusion.isFused(op) && op->getNumOperands() == 0) {
     inputsOf[op] = {};
     op->setDiscardableAttr(fusedAttrName, builder.getUnitAttr());
     return pin(op, 0);
   }
-  if (fused.contains(op) && inputs.size() <= maxInputs) {
+  if (fusion.isFused(op) && inputs.size() <= maxInputs) {
     if (std::optional<unsigned> operand = getStorageOperand(op)) {
       // Of a part, its bytes are read, not those of the whole.
       if (!readsFused && readsPart(op))
@@ -370,7 +229,7 @@ void FusionMarker::price(Operation *op) {
   if (getPinnedRuntimeNs(op))
     return;
   if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp>(op)) {
-    if (std::optional<int64_t> time = getSlicesNs(op))
+    if (std::optional<int64_t> time = fusion.getSlicesNs(op))
       pin(op, *time);
     return;
   }
@@ -392,11 +251,7 @@ static bool hasPrograms(Operation *op) {
 }
 
 void FusionMarker::markBlock(Block &block) {
-  for (Operation &op : llvm::reverse(block))
-    if (isFused(&op))
-      fused.insert(&op);
-    else if (isAbsorbed(&op))
-      absorbed.insert(&op);
+  fusion.decide(block);
   for (Operation &op : block) {
     if (hasPrograms(&op))
       for (Region &region : op.getRegions())
@@ -418,7 +273,7 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
     return entry->second;
   std::optional<int64_t> total = 0;
   function.walk([&](func::CallOp call) {
-    func::FuncOp callee = lookup(call, call.getCalleeAttr().getAttr());
+    func::FuncOp callee = fusion.lookup(call, call.getCalleeAttr().getAttr());
     if (!callee || getPinnedRuntimeNs(call))
       return;
     if (std::optional<int64_t> time = priceCalls(callee, depth + 1))
@@ -442,6 +297,7 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Assumes for the blocks of `functions`, which are of one module.
 static void assumeFusion(ArrayRef<func::FuncOp> functions,
                          OperationCosts &costs) {
   FusionMarker marker(costs);

@@ -117,16 +117,27 @@ static CopiedBytes getCopiedBytes(ArrayRef<CollectiveOpInterface> members,
           getStaticBytes(delivered)};
 }
 
-/// The time of what follows the copy-out of a gather: shards that are joined
-/// along a dimension with others before it lie rank by rank, and their rows are
-/// brought together by a transposition of each tensor.
+/// Whether shards of `type` are joined along a dimension with others before it.
+static bool isTransposed(AllGatherOp gather, Type type) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  return llvm::any_of(shape.take_front(gather.getDim()),
+                      [](int64_t size) { return size != 1; });
+}
+
+bool mlir::commsched::isTransposed(CollectiveOpInterface member) {
+  auto gather = dyn_cast<AllGatherOp>(member.getOperation());
+  return gather && llvm::any_of(gather.getDeliveredTypes(), [&](Type type) {
+           return ::isTransposed(gather, type);
+         });
+}
+
+/// The time of what follows the copy-out of a gather: the rows of transposed
+/// tensors lie rank by rank, and are brought together.
 static std::optional<int64_t> getTransposeNs(const OperationCosts &costs,
                                              AllGatherOp gather) {
   int64_t total = 0;
   for (Type type : gather.getDeliveredTypes()) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
-    if (llvm::all_of(shape.take_front(gather.getDim()),
-                     [](int64_t size) { return size == 1; }))
+    if (!::isTransposed(gather, type))
       continue;
     std::optional<int64_t> bytes = getStaticBytes(type);
     std::optional<int64_t> time = getCopyNs(costs, bytes, bytes);

@@ -47,12 +47,36 @@ void PricedBucket::pin(const MergedCollective &merged) const {
 
 BucketPricer::BucketPricer(const BlockProblem &problem, OperationCosts &costs)
     : problem(problem), costs(costs) {
-  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)
-    nodes[problem.getOperation(node)] = node;
+  bool isFusionAssumed = false;
+  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
+    Operation *op = problem.getOperation(node);
+    nodes[op] = node;
+    isFusionAssumed |= isAssumed(op);
+  }
+  if (!isFusionAssumed)
+    return;
+  fusion.emplace(costs);
+  fusion->decide(*problem.getOperation(0)->getBlock());
+}
+
+/// What the copy-out of a bucket of gathers takes where what reads a result
+/// may compute it on the way, the transposition behind it included. None where
+/// a size is not known.
+std::optional<int64_t>
+BucketPricer::getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members) {
+  int64_t totalNs = 0;
+  for (CollectiveOpInterface member : members) {
+    Operation *wait = detail::getWait(member->getResult(0));
+    std::optional<int64_t> time =
+        wait ? fusion->getSlicesNs(wait) : std::nullopt;
+    if (!time || llvm::AddOverflow(totalNs, *time, totalNs))
+      return std::nullopt;
+  }
+  return totalNs;
 }
 
 PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
-                                 ArrayRef<BucketMode> modes) const {
+                                 ArrayRef<BucketMode> modes) {
   SmallVector<CollectiveOpInterface> members = getMembers(problem, starts);
   PricedBucket best;
   best.mode = modes.front();
@@ -63,6 +87,8 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
         estimateBucket(costs, members, mode, casts);
     if (!cost)
       continue;
+    if (fusion && cost->copyOutNs > 0)
+      cost->copyOutNs = getFusedCopyOutNs(members).value_or(cost->copyOutNs);
     int64_t totalNs = cost->copyInNs + cost->collectiveNs + cost->copyOutNs;
     for (Operation *cast : casts) {
       totalNs -= costs.getRuntimeNs(cast);

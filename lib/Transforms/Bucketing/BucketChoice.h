@@ -18,6 +18,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H
 
+#include "../AssumedFusion.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/CostModel/MeasuredTable.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
@@ -317,15 +318,22 @@ public:
   BucketPricer(const BlockProblem &problem, OperationCosts &costs);
 
   /// The first of the modes in which the members cost least, all on streams and
-  /// in copies counted; the first of them if no cost is known. Linear in the
-  /// members and the uses of what they send.
+  /// in copies counted; the first of them if no cost is known. Copies out are
+  /// fused as commsched-assume-fusion fuses those of the merged program, if it
+  /// has priced this one. Linear in the members and the uses of what they send
+  /// and deliver.
   PricedBucket price(ArrayRef<schedule::NodeId> starts,
-                     ArrayRef<BucketMode> modes) const;
+                     ArrayRef<BucketMode> modes);
 
 private:
+  std::optional<int64_t>
+  getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members);
+
   const BlockProblem &problem;
   OperationCosts &costs;
   DenseMap<Operation *, schedule::NodeId> nodes;
+  /// Of a program that commsched-assume-fusion has priced.
+  std::optional<AssumedFusion> fusion;
 };
 
 //===----------------------------------------------------------------------===//

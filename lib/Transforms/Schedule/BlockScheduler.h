@@ -327,6 +327,9 @@ private:
   /// The way to merge that was chosen for the limit before, with its schedule
   /// for that: a sketch of it for another limit may say little.
   std::optional<MergingSearch::Candidate> lastMerged;
+  /// The same for no limit, whose order of computation is the best. Large
+  /// blocks begin with it, too.
+  std::optional<MergingSearch::Candidate> unlimitedMerged;
   /// The copy that this is about; null for the block of a function.
   std::unique_ptr<SplitProgram> split;
   /// Once it was needed; empty if there is none.
@@ -481,6 +484,14 @@ struct DecidedBlock {
   std::unique_ptr<BlockScheduler> scheduler;
   BlockSchedule schedule;
 };
+
+/// Applies `schedule`, for a block of `function`. A block in which buckets have
+/// made transpositions is scheduled again: they need not stand beside the
+/// copy-outs, as the merged program has them. Returns whether anything changed.
+/// Emits an error if the block cannot be scheduled.
+FailureOr<bool> applySchedule(func::FuncOp function, BlockScheduler &scheduler,
+                              const BlockSchedule &schedule,
+                              const SchedulingOptions &options);
 
 /// Applies the schedule of `block`, which is of `function`, and emits the
 /// remarks on it if remarks are enabled. Returns whether anything changed.

@@ -10,6 +10,7 @@
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/Debug.h"
 
@@ -184,6 +185,8 @@ BlockSearch::findMerged(const Order &unmerged,
         return candidate.choice == lastMerged->choice;
       }))
     promising->push_back(*lastMerged);
+  if (unlimitedMerged && !isSmall())
+    promising->push_back(*unlimitedMerged);
   if (failed(
           improveAll(*promising, withoutSlack(withLittleEffort(stepOptions)))))
     return failure();
@@ -319,6 +322,8 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(const StepSchedule &unmerged,
     const BucketChoice *choice = best->choice;
     traceSchedule("chosen: merging", choice->rule, best->step, limitBytes);
     lastMerged = *best;
+    if (limitBytes == unlimited)
+      unlimitedMerged = *best;
     return measure(std::move(best->step), choice, limitBytes);
   }
   traceSchedule("chosen:", "no merging, which saves too little", unmerged,

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BudgetTrials.h"
-#include "../AssumeFusion.h"
+#include "../AssumedFusion.h"
 #include "../PassSupport.h"
 #include "../SteadyState/LoopPipeliner.h"
 #include "../Trial.h"
@@ -113,7 +113,8 @@ LogicalResult BudgetTrials::schedule(Attempt &attempt) {
       return failure();
     attempt.isLimited |= schedule->isLimited;
     attempt.fits &= !isBody(copy, *block) || schedule->fits();
-    (*scheduler)->apply(*schedule);
+    if (failed(applySchedule(copy, **scheduler, *schedule, options)))
+      return failure();
   }
   LogicalResult isMeasured = measure(attempt, copy);
   copy.erase();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../AssumedFusion.h"
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -402,17 +403,64 @@ static LogicalResult remarkExposed(func::FuncOp function,
 // Application
 //===----------------------------------------------------------------------===//
 
+/// Whether buckets of `schedule` have operations behind their copy-outs.
+static bool hasTransposed(const BlockSearch &scheduler,
+                          const BlockSchedule &schedule) {
+  if (!schedule.buckets)
+    return false;
+  for (auto [bucket, price] : llvm::zip_equal(
+           schedule.buckets->bucketing.buckets, schedule.buckets->prices))
+    if (price.mode == BucketMode::Copy &&
+        llvm::any_of(getMembers(scheduler.getProblem(), bucket.starts),
+                     isTransposed))
+      return true;
+  return false;
+}
+
+/// Schedules a block again whose buckets were made, in the order that it has.
+static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
+                                   SchedulingOptions options) {
+  FailureOr<std::shared_ptr<CostAnalysis>> costs =
+      CostAnalysis::create(function);
+  if (failed(costs))
+    return failure();
+  renewAssumedFusion(function, *(*costs)->getCosts());
+  options.beginsWithProgram = true;
+  options.splitting.split = ScheduleSplit::Off;
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      function, block, options, [](Location, StringRef) {}, *costs);
+  if (failed(scheduler) || !*scheduler)
+    return failure(failed(scheduler));
+  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  (*scheduler)->apply(*schedule);
+  return success();
+}
+
+FailureOr<bool>
+mlir::commsched::applySchedule(func::FuncOp function, BlockScheduler &scheduler,
+                               const BlockSchedule &schedule,
+                               const SchedulingOptions &options) {
+  bool isAgain = hasTransposed(scheduler.getReaderOf(schedule), schedule);
+  bool isChanged = scheduler.apply(schedule);
+  if (isAgain && failed(scheduleAgain(function, scheduler.getBlock(), options)))
+    return failure();
+  return isChanged;
+}
+
 FailureOr<bool>
 mlir::commsched::applyDecision(func::FuncOp function, const DecidedBlock &block,
                                const SchedulingOptions &options) {
   bool hasRemarks = areRemarksEnabled(function);
-  bool isMoved = block.scheduler->begin(block.schedule);
+  block.scheduler->begin(block.schedule);
   NotSplitReasons notSplit;
   if (hasRemarks)
     notSplit = remarkDecision(function, block);
-  bool isChanged =
-      block.scheduler->getStartOf(block.schedule).apply(block.schedule) ||
-      isMoved;
+  FailureOr<bool> isChanged =
+      applySchedule(function, *block.scheduler, block.schedule, options);
+  if (failed(isChanged))
+    return failure();
   if (hasRemarks && failed(remarkExposed(function, block, notSplit, options)))
     return failure();
   return isChanged;

@@ -36,6 +36,11 @@ enum class BucketMode {
 bool hasKnownMember(OperationCosts &costs,
                     ArrayRef<CollectiveOpInterface> members);
 
+/// Whether what `member` gathers needs a transposition behind the copy-out of a
+/// bucket: its shards are joined along another dimension than the first (that
+/// is larger than 1).
+bool isTransposed(CollectiveOpInterface member);
+
 /// By how many kernels a bucket with that member is packed, and what a bucket
 /// of gathers delivers is copied out: one, but with `commsched.separate_copies`
 /// two where casts are absorbed, the second of which converts what is packed,
