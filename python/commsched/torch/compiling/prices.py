@@ -3,12 +3,12 @@
 
 An accelerator is known by its name. A processor whose ranks talk by gloo is
 measured, once for each machine and layout of groups: the table is kept in a
-folder of the user's. One that was measured on a busy machine is measured again by
-a job that finds it and the machine at rest. The first rank that finds it there gives it to all others
-in the job's store. If none does, the ranks measure together before the first
-graph is compiled, for a few seconds, in process groups of their own; a rank
-that waits too long for the others decides that all do without. So all ranks
-have one table, or none.
+folder of the user's. One that was measured on a busy machine is measured again
+by a job that finds it and the machine at rest. The first rank that finds it
+there gives it to all others in the job's store. If none does, the ranks measure
+together before the first graph is compiled, for a few seconds, in process
+groups of their own; a rank that waits too long for the others decides that all
+do without. So all ranks have one table, or none.
 """
 
 from __future__ import annotations
