@@ -16,6 +16,7 @@
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Schedule/Model/Objective.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -60,6 +61,8 @@ private:
     bool fits = true;
     /// None if the function cannot be simulated.
     std::optional<schedule::Rank> rank = std::nullopt;
+    /// Whether all of the above is known.
+    bool isScheduled = false;
   };
 
   int64_t getLimitBytes(const MemoryBudget &budget) {
@@ -67,9 +70,11 @@ private:
         function, function.front(), schedule::Problem(), peakBytes, budget);
   }
   SmallVector<MemoryBudget> listBudgets();
-  LogicalResult schedule(Attempt &attempt);
-  LogicalResult measure(Attempt &attempt, func::FuncOp scheduled);
-  FailureOr<Attempt> attempt(const MemoryBudget &budget);
+  FailureOr<Attempt> begin(const MemoryBudget &budget);
+  LogicalResult schedule(Attempt &attempt, func::FuncOp copy);
+  LogicalResult measure(Attempt &attempt, func::FuncOp scheduled,
+                        OperationCosts &costs);
+  LogicalResult scheduleAtOnce(MutableArrayRef<Attempt> begun);
   void remarkLess(const Attempt &best);
 
   func::FuncOp function;
@@ -96,14 +101,41 @@ SmallVector<MemoryBudget> BudgetTrials::listBudgets() {
   return budgets;
 }
 
+/// Overlaps the loops of a copy within `budget`, which is larger than those
+/// before, and finds out whether one of these gives the same schedules.
+FailureOr<BudgetTrials::Attempt>
+BudgetTrials::begin(const MemoryBudget &budget) {
+  Attempt made = {budget, function.clone()};
+  trials->push_back(made.overlapped);
+  options.budget = budget;
+  if (options.overlapsLoops &&
+      failed(overlapLoops(made.overlapped, options, *pricing->getCosts())))
+    return failure();
+  for (const Attempt &known : attempts)
+    if (known.isScheduled && !known.isLimited &&
+        OperationEquivalence::isEquivalentTo(
+            made.overlapped, known.overlapped,
+            OperationEquivalence::IgnoreLocations)) {
+      made.rank = known.rank;
+      made.fits = known.fits;
+      made.isScheduled = true;
+      break;
+    }
+  return made;
+}
+
 /// Schedules the blocks of a copy, as commsched-schedule does, and measures it.
-LogicalResult BudgetTrials::schedule(Attempt &attempt) {
-  func::FuncOp copy = attempt.overlapped.clone();
-  trials->push_back(copy);
+/// Others are scheduled meanwhile.
+LogicalResult BudgetTrials::schedule(Attempt &attempt, func::FuncOp copy) {
+  FailureOr<std::shared_ptr<CostAnalysis>> costs = CostAnalysis::create(copy);
+  if (failed(costs))
+    return failure();
+  SchedulingOptions within = options;
+  within.budget = attempt.budget;
   for (Block *block : getBlocksWithCollectives(copy)) {
     FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
         BlockScheduler::create(
-            copy, *block, options, [](Location, StringRef) {}, pricing);
+            copy, *block, within, [](Location, StringRef) {}, *costs);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
@@ -113,16 +145,14 @@ LogicalResult BudgetTrials::schedule(Attempt &attempt) {
       return failure();
     attempt.isLimited |= schedule->isLimited;
     attempt.fits &= !isBody(copy, *block) || schedule->fits();
-    if (failed(applySchedule(copy, **scheduler, *schedule, options)))
+    if (failed(applySchedule(copy, **scheduler, *schedule, within)))
       return failure();
   }
-  LogicalResult isMeasured = measure(attempt, copy);
-  copy.erase();
-  return isMeasured;
+  return measure(attempt, copy, *(*costs)->getCosts());
 }
 
-LogicalResult BudgetTrials::measure(Attempt &attempt, func::FuncOp scheduled) {
-  OperationCosts &costs = *pricing->getCosts();
+LogicalResult BudgetTrials::measure(Attempt &attempt, func::FuncOp scheduled,
+                                    OperationCosts &costs) {
   if (options.overlapsLoops)
     renewAssumedFusion(scheduled, costs);
   std::string reason;
@@ -136,29 +166,25 @@ LogicalResult BudgetTrials::measure(Attempt &attempt, func::FuncOp scheduled) {
                        (*report)->reserved ? (*report)->reserved->reservedBytes
                                            : (*report)->peakMemoryBytes,
                        getLimitBytes(attempt.budget));
+  attempt.isScheduled = true;
   return success();
 }
 
-/// What `budget`, which is larger than those before, makes of the function.
-FailureOr<BudgetTrials::Attempt>
-BudgetTrials::attempt(const MemoryBudget &budget) {
-  Attempt made = {budget, function.clone()};
-  trials->push_back(made.overlapped);
-  options.budget = budget;
-  if (options.overlapsLoops &&
-      failed(overlapLoops(made.overlapped, options, *pricing->getCosts())))
-    return failure();
-  for (const Attempt &known : attempts)
-    if (!known.isLimited && OperationEquivalence::isEquivalentTo(
-                                made.overlapped, known.overlapped,
-                                OperationEquivalence::IgnoreLocations)) {
-      made.rank = known.rank;
-      made.fits = known.fits;
-      return made;
+/// Schedules those of which nothing is known yet.
+LogicalResult BudgetTrials::scheduleAtOnce(MutableArrayRef<Attempt> begun) {
+  SmallVector<std::pair<Attempt *, func::FuncOp>> open;
+  for (Attempt &attempt : begun)
+    if (!attempt.isScheduled) {
+      open.push_back({&attempt, attempt.overlapped.clone()});
+      trials->push_back(open.back().second);
     }
-  if (failed(schedule(made)))
-    return failure();
-  return made;
+  LogicalResult isScheduled =
+      failableParallelForEach(function.getContext(), open, [&](auto &each) {
+        return schedule(*each.first, each.second);
+      });
+  for (auto [attempt, copy] : open)
+    copy.erase();
+  return isScheduled;
 }
 
 /// Says that `best` is for a smaller budget than that of the options.
@@ -185,11 +211,19 @@ FailureOr<MemoryBudget> BudgetTrials::choose() {
   SmallVector<MemoryBudget> budgets = listBudgets();
   if (budgets.size() == 1)
     return options.budget;
-  for (const MemoryBudget &budget : budgets) {
-    FailureOr<Attempt> made = attempt(budget);
-    if (failed(made))
+  constexpr size_t numAtOnce = 2;
+  for (ArrayRef<MemoryBudget> left = budgets; !left.empty();) {
+    size_t numKnown = attempts.size();
+    ArrayRef<MemoryBudget> now = left.take_front(numAtOnce);
+    for (const MemoryBudget &budget : now) {
+      FailureOr<Attempt> made = begin(budget);
+      if (failed(made))
+        return failure();
+      attempts.push_back(*made);
+    }
+    if (failed(scheduleAtOnce(MutableArrayRef(attempts).drop_front(numKnown))))
       return failure();
-    attempts.push_back(*made);
+    left = left.drop_front(now.size());
   }
   // Where none is within its own budget, that of the options.
   const Attempt *best = &attempts.back();

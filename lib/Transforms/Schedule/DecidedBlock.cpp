@@ -426,6 +426,8 @@ static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
     return failure();
   renewAssumedFusion(function, *(*costs)->getCosts());
   options.beginsWithProgram = true;
+  // Groups that are not known were remarked on before.
+  options.isTrial = true;
   options.splitting.split = ScheduleSplit::Off;
   FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
       function, block, options, [](Location, StringRef) {}, *costs);
