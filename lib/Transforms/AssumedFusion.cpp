@@ -9,6 +9,7 @@
 #include "AssumedFusion.h"
 
 #include "CommSched/Analysis/Costs/RegionRuns.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
