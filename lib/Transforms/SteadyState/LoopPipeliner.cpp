@@ -129,14 +129,8 @@ void LoopPipeliner::remarkPipelined(Location location, const Decision &decision,
                                " iterations or more"
                          : "") +
              compareUnrolled(decision))
-                .str()
-         << remark::metric("PeriodNsBefore", before.periodNs)
-         << remark::metric("PeriodNsAfter", after.periodNs)
-         << remark::metric("PeriodBoundNs", scheduled.bound.ns)
-         << remark::metric("Depth", depth)
-         << remark::metric("PeakBytesBefore", before.peakBytes)
-         << remark::metric("PeakBytesAfter", after.peakBytes)
-         << remark::metric("BudgetBytes", scheduled.limitBytes);
+                .str();
+  addPeriodMetrics(record, before, scheduled);
   if (leastCount)
     record << remark::metric("LeastCount", *leastCount);
   if (std::optional<int64_t> count = decision.count)

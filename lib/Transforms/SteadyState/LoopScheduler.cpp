@@ -554,3 +554,21 @@ void mlir::commsched::unrollLoop(scf::ForOp loop,
                                                    order.size() / numNodes));
   loop.erase();
 }
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+void mlir::commsched::addPeriodMetrics(remark::detail::InFlightRemark &record,
+                                       const schedule::CyclicSchedule &before,
+                                       const ScheduledLoop &scheduled) {
+  const schedule::CyclicSchedule &after = scheduled.schedule;
+  int64_t depth = after.order.depth();
+  record << remark::metric("PeriodNsBefore", before.periodNs)
+         << remark::metric("PeriodNsAfter", after.periodNs)
+         << remark::metric("PeriodBoundNs", scheduled.bound.ns)
+         << remark::metric("Depth", depth)
+         << remark::metric("PeakBytesBefore", before.peakBytes)
+         << remark::metric("PeakBytesAfter", after.peakBytes)
+         << remark::metric("BudgetBytes", scheduled.limitBytes);
+}

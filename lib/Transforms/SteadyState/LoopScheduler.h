@@ -21,6 +21,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+#include "mlir/IR/Remarks.h"
 
 namespace mlir::commsched {
 
@@ -102,6 +103,12 @@ scheduleUnrolled(scf::ForOp loop, const ScheduledLoop &scheduled,
 /// (`commsched.name`) end with the iteration. Linear in the result.
 void unrollLoop(scf::ForOp loop, const ScheduledLoop &scheduled,
                 ArrayRef<schedule::NodeId> order);
+
+/// Adds to a remark on a schedule that is taken what its period is, and what
+/// that of the program `before` was.
+void addPeriodMetrics(remark::detail::InFlightRemark &record,
+                      const schedule::CyclicSchedule &before,
+                      const ScheduledLoop &scheduled);
 
 } // namespace mlir::commsched
 

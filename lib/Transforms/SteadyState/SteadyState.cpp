@@ -222,29 +222,24 @@ static void remarkRepeated(func::FuncOp step, const ScheduledStep &scheduled,
   const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
   int64_t depth = after.order.depth();
-  remark::passed(step.getLoc(), makeRemark("StepRepeated", step.getSymName()))
-      << ("a repetition takes " + Twine(after.periodNs) + " ns instead of " +
-          Twine(before.periodNs) + ", of at least " +
-          Twine(scheduled.bound.ns) + " (" + bound + "), with " + Twine(depth) +
-          (depth == 1 ? " repetition" : " repetitions") + " in progress, and " +
-          Twine(after.peakBytes) + " bytes instead of " +
-          Twine(before.peakBytes) + ", for a budget of " +
-          Twine(scheduled.limitBytes) +
-          (scheduled.takenBytes == after.peakBytes
-               ? ""
-               : ", and " + Twine(scheduled.takenBytes) + " reserved") +
-          (scheduled.chosen.empty()
-               ? ""
-               : "; collectives with another implementation: " +
-                     Twine(scheduled.chosen.size())))
-             .str()
-      << remark::metric("PeriodNsBefore", before.periodNs)
-      << remark::metric("PeriodNsAfter", after.periodNs)
-      << remark::metric("PeriodBoundNs", scheduled.bound.ns)
-      << remark::metric("Depth", depth)
-      << remark::metric("PeakBytesBefore", before.peakBytes)
-      << remark::metric("PeakBytesAfter", after.peakBytes)
-      << remark::metric("BudgetBytes", scheduled.limitBytes);
+  auto record = remark::passed(step.getLoc(),
+                               makeRemark("StepRepeated", step.getSymName()));
+  record << ("a repetition takes " + Twine(after.periodNs) + " ns instead of " +
+             Twine(before.periodNs) + ", of at least " +
+             Twine(scheduled.bound.ns) + " (" + bound + "), with " +
+             Twine(depth) + (depth == 1 ? " repetition" : " repetitions") +
+             " in progress, and " + Twine(after.peakBytes) +
+             " bytes instead of " + Twine(before.peakBytes) +
+             ", for a budget of " + Twine(scheduled.limitBytes) +
+             (scheduled.takenBytes == after.peakBytes
+                  ? ""
+                  : ", and " + Twine(scheduled.takenBytes) + " reserved") +
+             (scheduled.chosen.empty()
+                  ? ""
+                  : "; collectives with another implementation: " +
+                        Twine(scheduled.chosen.size())))
+                .str();
+  addPeriodMetrics(record, before, scheduled);
 }
 
 /// Why the schedule is not taken, or nothing. What an allocator reserves for
