@@ -325,6 +325,7 @@ private:
   void waitForEnded();
   int64_t predictEndNs() const;
   int64_t predictPeak() const;
+  bool exceedsLimit();
   bool freeMemory();
   int64_t getReservedBytes(const Stream &stream) const;
   void fillStreams(int64_t untilNs);
@@ -344,6 +345,7 @@ private:
   /// The sum of these from the current position on.
   int64_t totalPrefetchedBytes = 0;
   int32_t position = 0;
+  bool isLimited = false;
 };
 
 } // namespace mlir::commsched::schedule
@@ -390,9 +392,13 @@ CollectiveId StepConstructor::takeReleasing(Stream &stream, int64_t roomNs,
   size_t end = std::min(releasing.size(), stream.firstReleasing + maxSearched);
   for (size_t i = stream.firstReleasing; i < end; ++i) {
     CollectiveId id = releasing[i];
-    if (isIssued(id) || costNs(id) > roomNs ||
-        issued.liveBytes() + structure.collective(id).issuingBytes > limitBytes)
+    if (isIssued(id) || costNs(id) > roomNs)
       continue;
+    if (issued.liveBytes() + structure.collective(id).issuingBytes >
+        limitBytes) {
+      isLimited = true;
+      continue;
+    }
     stream.releasingNs -= costNs(id);
     return id;
   }
@@ -439,9 +445,14 @@ bool StepConstructor::issueNext(StreamId index) {
   Stream &stream = streams[index];
   CollectiveId next = findFirst(stream.releasingDue);
   CollectiveId acquiring = findFirst(stream.acquiring);
-  if (acquiring != noCollective && fitsInMemory(acquiring) &&
-      (next == noCollective || latestStartNs(acquiring) < latestStartNs(next)))
-    next = acquiring;
+  if (acquiring != noCollective &&
+      (next == noCollective ||
+       latestStartNs(acquiring) < latestStartNs(next))) {
+    if (fitsInMemory(acquiring))
+      next = acquiring;
+    else
+      isLimited = true;
+  }
   int64_t beginNs = std::max(issued.nowNs(), issued.freeNs(index));
   int64_t roomNs =
       next == noCollective ? unlimited : latestStartNs(next) - beginNs;
@@ -519,6 +530,13 @@ int64_t StepConstructor::predictPeak() const {
   return issued.liveBytes() + growth;
 }
 
+/// Whether the operation at the current position is above the limit.
+bool StepConstructor::exceedsLimit() {
+  bool exceeds = predictPeak() > options.limitBytes;
+  isLimited |= exceeds;
+  return exceeds;
+}
+
 /// Waits for a releasing collective, which is issued if none is in flight.
 /// Returns whether there was one.
 bool StepConstructor::freeMemory() {
@@ -539,13 +557,13 @@ bool StepConstructor::freeMemory() {
 
 void StepConstructor::schedule(NodeId node) {
   waitForEnded();
-  while (predictPeak() > options.limitBytes && freeMemory()) {
+  while (exceedsLimit() && freeMemory()) {
   }
   for (CollectiveId id : plan.dueCollectives[position])
     if (!isIssued(id))
       issueCollective(id);
   fillStreams(predictEndNs());
-  while (predictPeak() > options.limitBytes) {
+  while (exceedsLimit()) {
     CollectiveId first = findFirstInFlight();
     if (first != noCollective)
       fillStreams(
@@ -600,11 +618,11 @@ ConstructedOrder StepConstructor::run() {
     schedule(node);
     ++position;
     if (int64_t boundNs = computeLowerBoundNs(); boundNs >= options.knownNs)
-      return {issued.takeOrder(), boundNs};
+      return {issued.takeOrder(), boundNs, isLimited};
   }
   finish();
   int64_t stepNs = issued.stepNs();
-  return {issued.takeOrder(), stepNs};
+  return {issued.takeOrder(), stepNs, isLimited};
 }
 
 ConstructedOrder

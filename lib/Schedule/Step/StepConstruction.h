@@ -38,6 +38,9 @@ struct ConstructedOrder {
   /// longer than that of simulate(). If it is not below ConstructionOptions::
   /// knownNs, it may be a lower bound, and the order not complete.
   int64_t stepNs = 0;
+  /// Whether the limit has kept a collective from being issued, or made one be
+  /// waited for.
+  bool isLimited = false;
 };
 
 /// Constructs orders of one problem for different options.

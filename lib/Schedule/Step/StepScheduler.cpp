@@ -58,6 +58,8 @@ private:
     int64_t stepNs = std::numeric_limits<int64_t>::max();
     /// Whether an order may be within the limit, also one that is too long.
     bool mayFit = false;
+    /// Whether a construction with a higher limit may give another order.
+    bool isLimited = false;
     /// The step with the slack, or what it has to be shorter than.
     int64_t expectedNs = std::numeric_limits<int64_t>::max();
     int64_t lookAheadNs = 0;
@@ -182,6 +184,7 @@ void StepScheduler::construct(const StepConstruction &construction,
     if (expectedNs < plan.expectedNs) {
       plan.order = std::move(constructed.order);
       plan.stepNs = stepNs;
+      plan.isLimited = constructed.isLimited;
       plan.expectedNs = expectedNs;
       plan.lookAheadNs = lookAheadNs;
     }
@@ -202,22 +205,18 @@ StepScheduler::construct(const StepStructure &structure,
   plan.expectedNs = knownNs;
   plan.lookAheadNs = lookAheadsNs.front();
   // Where even late starts take too much, other orders of the waits may fit;
-  // but if the first few do not, none is worth the time.
-  constexpr size_t maxFailures = 3;
+  // but if the first does not, the others hardly do.
   bool isTight = construction.alapPeakBytes() > options.limitBytes;
-  for (size_t i = 0; i < lookAheadsNs.size(); ++i) {
-    construct(construction, lookAheadsNs[i], options.limitBytes, plan);
-    if (isTight && !plan.mayFit && i + 1 >= maxFailures)
-      return plan;
-    if (!isWorthwhile(plan.expectedNs - boundNs))
+  for (int64_t lookAheadNs : lookAheadsNs) {
+    construct(construction, lookAheadNs, options.limitBytes, plan);
+    if ((isTight && !plan.mayFit) || !isWorthwhile(plan.expectedNs - boundNs))
       return plan;
   }
   // The construction overestimates memory: an order that is constructed for a
   // higher limit may be within the limit.
-  if (plan.mayFit && options.limitBytes < unlimited / 2)
-    for (int64_t percent : {1, 3})
-      construct(construction, plan.lookAheadNs,
-                options.limitBytes + options.limitBytes / 100 * percent, plan);
+  if (plan.isLimited && options.limitBytes < unlimited / 2)
+    construct(construction, plan.lookAheadNs,
+              options.limitBytes + options.limitBytes / 100, plan);
   return plan;
 }
 
