@@ -6,62 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MergingSearch.h"
+#include "MergingDescent.h"
 
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "CommSched/Support/Unlimited.h"
-#include "mlir/IR/Threading.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/Debug.h"
 
 #include <array>
-
-#define DEBUG_TYPE "commsched-schedule"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::Bucket;
-using schedule::BucketedProblem;
-using schedule::completeOrder;
-using schedule::NodeId;
-using schedule::noNode;
 using schedule::Order;
-using schedule::Problem;
-using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
-
-//===----------------------------------------------------------------------===//
-// Sketches
-//===----------------------------------------------------------------------===//
-
-/// An order of the merged program with what is not merged in that order of the
-/// program, as far as buckets allow.
-static Order orderLike(const BucketedProblem &merged, const Order &unmerged) {
-  Order wanted;
-  for (NodeId original : unmerged)
-    if (NodeId node = merged.nodeOf(original);
-        node != noNode && merged.originalOf(node) == original)
-      wanted.push_back(node);
-  return completeOrder(merged.getProblem(), wanted);
-}
-
-/// Traces a schedule of a merged program.
-static void
-traceCandidate([[maybe_unused]] StringRef what,
-               [[maybe_unused]] const MergingSearch::Candidate &candidate,
-               [[maybe_unused]] int64_t limitBytes) {
-  LLVM_DEBUG({
-    const StepSchedule &step = candidate.step;
-    llvm::dbgs() << DEBUG_TYPE ": " << what << " of merging "
-                 << candidate.choice->rule << ": step " << step.stepNs
-                 << " ns, peak " << step.peakBytes << " bytes"
-                 << (step.fits(limitBytes) ? "\n" : ", too many\n");
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Descent
-//===----------------------------------------------------------------------===//
 
 /// The sizes of buckets that are tried, in percent of what saturates a group or
 /// of all that may travel together.
@@ -69,149 +24,6 @@ static constexpr int32_t sizePercents[] = {0, 1, 3, 6, 12, 25, 50, 100, 200};
 
 /// The parts of the memory left that a bucket may have; 0: any.
 static constexpr int32_t roomPercents[] = {0, 100, 50, 25, 12};
-
-/// The most operations of all sketches for one limit together. A number of
-/// operations and not of seconds, so that all ranks make the same buckets.
-static constexpr size_t maxSketchedNodes = 1 << 19;
-static constexpr size_t leastSketches = 8;
-
-/// The search for one limit.
-class MergingSearch::Descent {
-public:
-  Descent(MergingSearch &search, const Order &unmerged,
-          const StepSchedulerOptions &stepOptions, int64_t boundNs)
-      : search(search), unmerged(unmerged), stepOptions(stepOptions),
-        boundNs(boundNs),
-        numLeft(std::max(leastSketches,
-                         maxSketchedNodes /
-                             std::max<size_t>(countSearched(search), 1))) {}
-
-  LogicalResult run();
-
-  /// The best ones, the best first, then the one of the fewest collectives
-  /// among those that are nearly as good, and those that were kept.
-  SmallVector<Candidate> takeBest(size_t count) const;
-
-private:
-  schedule::Rank rank(size_t sketch) const {
-    return search.sketches[sketch].candidate.step.rank(stepOptions.limitBytes);
-  }
-  const Rules &getBestRules() const { return search.sketches[*best].rules; }
-  /// Whether no sketch may be made any more, or none is worth it.
-  bool isDone() const {
-    return numLeft == 0 ||
-           (!rank(*best).isOver &&
-            !schedule::isWorthTrying(rank(*best).ns - boundNs, rank(*best).ns));
-  }
-  bool isLimited() const { return stepOptions.limitBytes != unlimited; }
-  /// In smaller programs refinement reaches what other rules would, and more.
-  bool isLarge() const { return unmerged.size() >= 4096; }
-  static size_t countSearched(const MergingSearch &search);
-  void offer(size_t sketch);
-  bool isHopeless(const BucketChoice &choice) const;
-  LogicalResult sketch(ArrayRef<Rules> tried);
-  bool wasSketchedSince(size_t numSeen, const Rules &rules) const;
-  std::vector<PlanRule> listUniform() const;
-  Rules applyToParameters(const PlanRule &rule) const;
-  Rules applyToKind(size_t kind, const PlanRule &rule) const;
-  LogicalResult vary(size_t kind,
-                     function_ref<bool(PlanRule &, int32_t)> change);
-  LogicalResult varySizes(size_t kind, size_t first, size_t length);
-  LogicalResult bisectSize();
-  LogicalResult varyKind(size_t kind);
-  LogicalResult varyParts(size_t length);
-  LogicalResult varySizesOfAll();
-  std::vector<Rules> listOtherRules(size_t kind) const;
-  void keepSimple();
-
-  MergingSearch &search;
-  const Order &unmerged;
-  const StepSchedulerOptions &stepOptions;
-  int64_t boundNs;
-  /// How many sketches may still be made.
-  size_t numLeft;
-  /// Indices of sketches: those that were looked at for this limit, and the
-  /// best one of them.
-  std::vector<size_t> seen;
-  std::optional<size_t> best;
-  /// Those that are taken beside the best ones: in large programs, those whose
-  /// sizes cannot be varied for the better.
-  std::vector<size_t> kept;
-};
-
-void MergingSearch::Descent::offer(size_t sketch) {
-  seen.push_back(sketch);
-  if (!best || schedule::isBetter(rank(sketch), rank(*best)))
-    best = sketch;
-}
-
-/// Whether what is known of a way says that a sketch will not be the best: one
-/// was made for this limit; one for a higher limit is within this one, or takes
-/// longer than the best; or one for a limit that is nearly as high takes much
-/// longer than the best, or in a large program, more than both limits.
-bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
-  return llvm::any_of(search.sketches, [&](const Sketch &sketch) {
-    const StepSchedule &step = sketch.candidate.step;
-    if (sketch.candidate.choice != &choice)
-      return false;
-    if (sketch.limitBytes < stepOptions.limitBytes)
-      return best && !rank(*best).isOver &&
-             sketch.limitBytes >= stepOptions.limitBytes / 16 * 15 &&
-             (step.fits(sketch.limitBytes)
-                  ? step.stepNs >= rank(*best).ns / 16 * 17
-                  : isLarge() && !step.fits(stepOptions.limitBytes));
-    return sketch.limitBytes == stepOptions.limitBytes ||
-           step.fits(stepOptions.limitBytes) ||
-           (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);
-  });
-}
-
-/// How many operations of a program make a difference to its schedule.
-size_t MergingSearch::Descent::countSearched(const MergingSearch &search) {
-  const Problem &problem = search.problem.getProblem();
-  return leaveOutFree(problem, problem.programOrder()).size();
-}
-
-/// Sketches the ways from which something may be expected.
-LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
-  FailureOr<SmallVector<BucketChoice *>> choices =
-      search.getOrFormChoices(tried);
-  if (failed(choices))
-    return failure();
-  SmallVector<Sketch> added;
-  SmallVector<BucketChoice *> chosen;
-  for (auto [rules, choice] : llvm::zip_equal(tried, *choices)) {
-    if (!choice || llvm::is_contained(chosen, choice) || isHopeless(*choice) ||
-        added.size() == numLeft)
-      continue;
-    added.push_back({rules, {choice, {}}, stepOptions.limitBytes});
-    chosen.push_back(choice);
-  }
-  numLeft -= added.size();
-  auto schedule = [&](size_t index) -> LogicalResult {
-    BucketChoice &choice = *chosen[index];
-    if (!choice.merged)
-      if (Status status = search.chooser.merge(choice); !status)
-        return reportNoOrder(search.function, status.error());
-    Result<StepSchedule> step =
-        scheduleMerged(choice, orderLike(*choice.merged, unmerged),
-                       schedule::sketchStepInOrders, stepOptions);
-    if (!step)
-      return emitError(search.function.getLoc(), "cannot be scheduled: ")
-             << step.error();
-    added[index].candidate.step = std::move(*step);
-    return success();
-  };
-  if (failed(failableParallelForEachN(search.function.getContext(), 0,
-                                      added.size(), schedule)))
-    return failure();
-  for (Sketch &sketch : added) {
-    traceCandidate("sketch", sketch.candidate, stepOptions.limitBytes);
-    search.sketches.push_back(std::move(sketch));
-    offer(search.sketches.size() - 1);
-  }
-  return success();
-}
 
 /// Whether `rules` were sketched behind the first `numSeen`.
 bool MergingSearch::Descent::wasSketchedSince(size_t numSeen,
@@ -239,21 +51,56 @@ static std::optional<int32_t> getNextSize(int32_t percent, bool isUp) {
   return isUp ? *next : next[-1];
 }
 
-/// Changes the rule of a kind in the direction -1 or 1, whichever is better,
-/// while that makes it better still. Passes over what is known already.
-/// `change` returns false if there is nothing to change. Both directions are
-/// sketched at once, on two processors.
-LogicalResult
-MergingSearch::Descent::vary(size_t kind,
-                             function_ref<bool(PlanRule &, int32_t)> change) {
-  if (isDone())
-    return success();
+/// Moves the room or the buckets of some parts to the neighboring value in the
+/// direction -1 or 1. False if there is nothing to move.
+bool MergingSearch::Descent::move(PlanRule &rule, const Change &change,
+                                  int32_t direction) {
+  if (rule.kind != PlanRule::Kind::Bytes)
+    return false;
+  if (change.what == Change::What::Room) {
+    std::optional<int32_t> next =
+        getNeighbor(roomPercents, rule.roomPercent, direction);
+    rule.roomPercent = next.value_or(rule.roomPercent);
+    return next.has_value();
+  }
+  bool isMoved = false;
+  for (int32_t &percent :
+       MutableArrayRef(rule.percents).slice(change.first, change.length))
+    if (std::optional<int32_t> next = getNextSize(percent, direction > 0)) {
+      percent = *next;
+      isMoved = true;
+    }
+  return isMoved;
+}
+
+/// What a change makes of the best rules.
+std::vector<MergingSearch::Rules>
+MergingSearch::Descent::listChanged(const Change &change) const {
+  if (change.what == Change::What::Rule)
+    return listOtherRules(change.kind);
+  std::vector<Rules> changed;
+  for (int32_t direction : {-1, 1}) {
+    Rules rules = getBestRules();
+    PlanRule &rule = rules[change.kind];
+    if (change.what == Change::What::Copies) {
+      rule.isCoalesced = !rule.isCoalesced;
+      return {rules};
+    }
+    if (move(rule, change, direction))
+      changed.push_back(std::move(rules));
+  }
+  return changed;
+}
+
+/// Changes the rule of a kind in one direction or the other, whichever is
+/// better, while that makes it better still. Passes over what is known already.
+LogicalResult MergingSearch::Descent::vary(const Change &change) {
   std::optional<size_t> before = best;
   std::array<Rules, 2> paths = {getBestRules(), getBestRules()};
   SmallVector<size_t> open = {0, 1};
   while (!isDone()) {
     llvm::erase_if(open, [&](size_t path) {
-      return !change(paths[path][kind], path == 0 ? -1 : 1);
+      return !move(paths[path][change.kind], change, path == 0 ? -1 : 1);
     });
     if (open.empty())
       break;
@@ -272,39 +119,19 @@ MergingSearch::Descent::vary(size_t kind,
   return success();
 }
 
-/// Moves the buckets of some parts of a kind to neighboring sizes.
-LogicalResult MergingSearch::Descent::varySizes(size_t kind, size_t first,
-                                                size_t length) {
-  return vary(kind, [&](PlanRule &rule, int32_t direction) {
-    bool isMoved = false;
-    for (int32_t &percent : MutableArrayRef(rule.percents).slice(first, length))
-      if (std::optional<int32_t> next = getNextSize(percent, direction > 0)) {
-        percent = *next;
-        isMoved = true;
-      }
-    return isMoved && rule.kind == PlanRule::Kind::Bytes;
-  });
-}
-
-/// Changes what all buckets of a kind share.
-LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
-  if (isDone())
-    return success();
-  Rules rules = getBestRules();
-  rules[kind].isCoalesced = !rules[kind].isCoalesced;
-  if (failed(sketch(rules)))
-    return failure();
-  if (isLarge() && failed(sketch(listOtherRules(kind))))
-    return failure();
-  auto move = [&](PlanRule &rule, int32_t direction) {
-    std::optional<int32_t> next =
-        getNeighbor(roomPercents, rule.roomPercent, direction);
-    rule.roomPercent = next.value_or(rule.roomPercent);
-    return next && rule.kind == PlanRule::Kind::Bytes;
-  };
-  if (isLimited() && failed(vary(kind, move)))
-    return failure();
-  return varySizes(kind, 0, numPlanParts);
+/// Tries the first `count` changes one after the other, each of the best rules.
+LogicalResult MergingSearch::Descent::tryFirst(size_t count,
+                                               ArrayRef<Change> changes) {
+  for (size_t index = 0; index < count && !isDone(); ++index) {
+    const Change &change = changes[index];
+    next = changes.drop_front(index + 1);
+    bool isMove =
+        change.what == Change::What::Room || change.what == Change::What::Sizes;
+    if (failed(isMove ? vary(change) : sketch(listChanged(change))))
+      return failure();
+  }
+  next = {};
+  return success();
 }
 
 /// Tries the sizes halfway to those beside the one that is best for all kinds,
@@ -373,30 +200,42 @@ MergingSearch::Descent::applyToKind(size_t kind, const PlanRule &rule) const {
   return rules;
 }
 
-/// Varies parts of that length of all kinds, or what a kind shares.
-LogicalResult MergingSearch::Descent::varyParts(size_t length) {
+/// The changes of parts of that length of all kinds, and if that is all of
+/// them, of what the buckets of a kind share.
+SmallVector<MergingSearch::Descent::Change>
+MergingSearch::Descent::listChanges(size_t length) const {
+  using What = Change::What;
+  SmallVector<Change> changes;
   for (auto [kind, collectives] : llvm::enumerate(search.mergeable.kinds)) {
     if (collectives.collectives.mergeable.size() < 2)
       continue;
     if (length == numPlanParts) {
-      if (failed(varyKind(kind)))
-        return failure();
-      continue;
+      changes.push_back({What::Copies, kind});
+      // In smaller programs refinement reaches what other rules would.
+      if (isLarge())
+        changes.push_back({What::Rule, kind});
+      if (isLimited())
+        changes.push_back({What::Room, kind});
     }
     for (size_t first = 0; first < numPlanParts; first += length)
-      if (failed(varySizes(kind, first, length)))
-        return failure();
+      changes.push_back({What::Sizes, kind, first, length});
   }
-  return success();
+  return changes;
 }
 
-/// Varies the sizes of ever smaller parts while that is better.
+/// Varies the sizes of ever smaller parts while that is better: at least those
+/// of a whole kind and of its halves.
 LogicalResult MergingSearch::Descent::varySizesOfAll() {
   for (size_t length = numPlanParts; length > 0; length /= 2) {
     std::optional<size_t> before = best;
-    if (failed(varyParts(length)))
+    bool isWhole = length == numPlanParts;
+    SmallVector<Change> changes = listChanges(length);
+    size_t count = changes.size();
+    if (isWhole)
+      llvm::append_range(changes, listChanges(length / 2));
+    if (failed(tryFirst(count, changes)))
       return failure();
-    if (best == before && length < numPlanParts)
+    if (best == before && !isWhole)
       break;
   }
   return success();
@@ -456,10 +295,11 @@ LogicalResult MergingSearch::Descent::run() {
       break;
     kept.push_back(*best);
     before = best;
-    for (size_t kind = 0; kind < search.mergeable.kinds.size() && !isDone();
-         ++kind)
-      if (failed(sketch(listOtherRules(kind))))
-        return failure();
+    SmallVector<Change> changes;
+    for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+      changes.push_back({Change::What::Rule, kind});
+    if (failed(tryFirst(changes.size(), changes)))
+      return failure();
   } while (best != before && !isDone());
   return success();
 }
@@ -529,5 +369,3 @@ MergingSearch::findPromising(const Order &unmerged,
     return failure();
   return descent.takeBest(count);
 }
-
-#undef DEBUG_TYPE
