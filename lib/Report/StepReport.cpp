@@ -68,21 +68,33 @@ std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
   return exposed;
 }
 
-/// Fills in the bounds, or says what is wrong with `problem`. The collectives
-/// of a stream may change places in it; the plain bound is that of the orders
-/// in which they do not.
-static Status addBounds(StepReport &report, Problem problem) {
-  Result<TightLowerBound> tight = computeTightLowerBound(problem);
+/// Fills in the bounds of `function`, with `block` as its only one. The plain
+/// bound is that of the orders in which the collectives of a stream do not
+/// change places.
+static LogicalResult addBounds(StepReport &report, FunctionOpInterface function,
+                               const BlockProblem &block,
+                               OperationCosts &costs) {
+  FailureOr<Problem> least =
+      makeLeastProblem(function.getFunctionBody().front(), costs);
+  FailureOr<int64_t> mergingBoundNs = computeMergingBoundNs(block, costs);
+  if (failed(least) || failed(mergingBoundNs))
+    return failure();
+  auto explain = [&](StringRef problem) {
+    return emitError(function.getLoc(), "cannot be simulated: ") << problem;
+  };
+  Result<TightLowerBound> tight = computeTightLowerBound(*least);
   if (!tight)
-    return Error{tight.error()};
+    return explain(tight.error());
   report.tightLowerBoundNs = tight->ns;
-  addCollectiveOrder(problem, schedule::CollectiveOrderScope::Stream);
-  problem.finalize();
-  Result<LowerBound> plain = computeLowerBound(problem);
+  // What holds with any merging holds without.
+  report.mergingLowerBoundNs = std::min(*mergingBoundNs, tight->ns);
+  addCollectiveOrder(*least, schedule::CollectiveOrderScope::Stream);
+  least->finalize();
+  Result<LowerBound> plain = computeLowerBound(*least);
   if (!plain)
-    return Error{plain.error()};
+    return explain(plain.error());
   report.lowerBoundNs = plain->ns();
-  return Status::success();
+  return success();
 }
 
 /// Simulates the body of `function` in program order. `block` is the problem of
@@ -95,22 +107,15 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
       computeContention(block, costs.getTarget(), symbolTables);
-  FailureOr<Problem> least =
-      makeLeastProblem(function.getFunctionBody().front(), costs);
-  FailureOr<int64_t> mergingBoundNs = computeMergingBoundNs(block, costs);
-  if (failed(groups) || failed(least) || failed(mergingBoundNs))
+  if (failed(groups))
     return failure();
   FailureOr<SimulatedProgram> simulated = simulateProgram(
       function.getLoc(), problem, groups->contention, options.allocator);
   if (failed(simulated))
     return failure();
   StepReport report;
-  if (Status bounds = addBounds(report, std::move(*least)); !bounds)
-    return emitError(function.getLoc(), "cannot be simulated: ")
-           << bounds.error();
-  // What holds with any merging holds without.
-  report.mergingLowerBoundNs =
-      std::min(*mergingBoundNs, report.tightLowerBoundNs);
+  if (options.withBounds && failed(addBounds(report, function, block, costs)))
+    return failure();
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.overBudgetBytes = getOverBudgetBytes(function).value_or(0);

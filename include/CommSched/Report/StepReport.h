@@ -264,6 +264,8 @@ private:
 struct SimulationOptions {
   /// The allocator that is modelled, if one is.
   std::optional<schedule::SegmentKind> allocator = std::nullopt;
+  /// Whether the bounds are computed, which takes as long as all the rest.
+  bool withBounds = true;
   /// Whether StepReport::buffers is filled in.
   bool withBuffers = false;
 };

@@ -252,7 +252,8 @@ LogicalResult mlir::commsched::describeCall(OutlinedRegion outlined,
     return success();
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(outlined.function, costs, reason);
+      simulateFunction(outlined.function, costs, reason,
+                       {/*allocator=*/std::nullopt, /*withBounds=*/false});
   if (failed(report))
     return failure();
   if (*report)

@@ -338,7 +338,7 @@ LogicalResult FitMemory::checkPeak(const Replacement &replacement,
   func::FuncOp joint = replacement.joint;
   int64_t leftBytes = getLimitBytes(replacement.callerBytes);
   FailureOr<StepReport> report =
-      simulateHalves(joint, halves, costs, {scheduling.budgetAllocator});
+      simulateHalves(joint, halves, costs, scheduling.budgetAllocator);
   if (failed(report))
     return failure();
   const std::optional<schedule::ReservedMemory> &reserved = report->reserved;

@@ -255,11 +255,12 @@ FailureOr<PairCosts> computePairCosts(func::FuncOp joint,
                                       PartitionHalves halves,
                                       OperationCosts &costs);
 
-/// The report on one function that the halves of `joint` are. Emits an error if
-/// it cannot be simulated.
-FailureOr<StepReport> simulateHalves(func::FuncOp joint, PartitionHalves halves,
-                                     OperationCosts &costs,
-                                     const SimulationOptions &options);
+/// The report on one function that the halves of `joint` are, without bounds.
+/// Emits an error if it cannot be simulated.
+FailureOr<StepReport>
+simulateHalves(func::FuncOp joint, PartitionHalves halves,
+               OperationCosts &costs,
+               std::optional<schedule::SegmentKind> allocator);
 
 /// A partition that was measured.
 struct PartitionTrial {

@@ -70,14 +70,13 @@ FailureOr<PairCosts> mlir::commsched::computePairCosts(func::FuncOp joint,
   return result;
 }
 
-FailureOr<StepReport>
-mlir::commsched::simulateHalves(func::FuncOp joint, PartitionHalves halves,
-                                OperationCosts &costs,
-                                const SimulationOptions &options) {
+FailureOr<StepReport> mlir::commsched::simulateHalves(
+    func::FuncOp joint, PartitionHalves halves, OperationCosts &costs,
+    std::optional<schedule::SegmentKind> allocator) {
   OwningOpRef<func::FuncOp> step = joinHalves(joint, halves);
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(*step, costs, reason, options);
+      simulateFunction(*step, costs, reason, {allocator, /*withBounds=*/false});
   if (failed(report))
     return failure();
   if (!*report)
@@ -179,7 +178,7 @@ PairScheduler::applyAndMeasureReserved(func::FuncOp joint,
     if (hasSchedule(getHalf(half)))
       schedulers[half]->apply(decision.halves[half]);
   FailureOr<StepReport> report =
-      simulateHalves(joint, halves, operationCosts, {options.budgetAllocator});
+      simulateHalves(joint, halves, operationCosts, options.budgetAllocator);
   if (failed(report))
     return failure();
   return report->reserved->reservedBytes;

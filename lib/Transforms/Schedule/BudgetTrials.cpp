@@ -157,7 +157,8 @@ LogicalResult BudgetTrials::measure(Attempt &attempt, func::FuncOp scheduled,
     renewAssumedFusion(scheduled, costs);
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(scheduled, costs, reason, {options.budgetAllocator});
+      simulateFunction(scheduled, costs, reason,
+                       {options.budgetAllocator, /*withBounds=*/false});
   if (failed(report))
     return failure();
   if (*report)

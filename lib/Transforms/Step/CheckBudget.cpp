@@ -62,7 +62,8 @@ LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
                                  OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(simulated, costs, reason, {scheduling.budgetAllocator});
+      simulateFunction(simulated, costs, reason,
+                       {scheduling.budgetAllocator, /*withBounds=*/false});
   // What is not simulated is said by the report.
   if (failed(report) || !*report)
     return LogicalResult(report);
