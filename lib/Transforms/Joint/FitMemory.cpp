@@ -65,6 +65,9 @@ private:
   /// What the program may take of the device, and its saved values of the host.
   int64_t limitBytes = 0;
   int64_t hostBytes = 0;
+  /// For large functions: the pipeline schedules what is chosen once more, and
+  /// splits what is exposed then.
+  SchedulingOptions quick;
   /// Of the functions up to now.
   std::vector<FunctionFrontier> frontiers;
 };
@@ -79,6 +82,9 @@ LogicalResult FitMemory::initialize(MLIRContext *context) {
   if (failed(SchedulingPass::initialize(context)))
     return failure();
   scheduling.refusesAssumptions = strict;
+  quick = scheduling;
+  quick.splitting.split = ScheduleSplit::Off;
+  quick.isQuick = true;
   if (!optionError)
     optionError = findBadBytes();
   if (!optionError)
@@ -190,8 +196,8 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   options.limitBytes = getLimitBytes(callerBytes);
   options.mayQuantize = quantize == QuantizeChoice::Auto;
   options.hostBytes = hostBytes;
-  MemorySearch search(*working, *list, scheduling, costs, prepareHalves,
-                      options);
+  MemorySearch search(*working, *list, list->isLarge() ? quick : scheduling,
+                      costs, prepareHalves, options);
   if ((!frontier.empty() && failed(search.findFrontier())) ||
       failed(search.run()))
     return failure();

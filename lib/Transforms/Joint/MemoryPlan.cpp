@@ -37,15 +37,20 @@ bool PartitionList::isSmall() const {
   return joint->getGraph().size() <= mostNodes;
 }
 
-/// The prices of memory: nothing, then 16 ns/MiB and so on by a factor of about
-/// the square root of 2. Of large functions, up to 256 us/MiB, for which a link
-/// of 4 GB/s would move a value twice; of small ones to where nanoseconds buy
-/// single bytes.
 bool PartitionList::isTiny() const {
   constexpr int32_t mostNodes = 64;
   return joint->getGraph().size() <= mostNodes;
 }
 
+bool PartitionList::isLarge() const {
+  constexpr int32_t leastNodes = 1 << 14;
+  return joint->getGraph().size() >= leastNodes;
+}
+
+/// The prices of memory: nothing, then 16 ns/MiB and so on by a factor of about
+/// the square root of 2. Of large functions, up to 256 us/MiB, for which a link
+/// of 4 GB/s would move a value twice; of small ones to where nanoseconds buy
+/// single bytes.
 int32_t PartitionList::getNumPrices() const { return isSmall() ? 66 : 30; }
 
 static int64_t getPricePerMiB(int32_t index) {

@@ -61,6 +61,9 @@ public:
   /// Whether it is so small that there is time for changes of single values,
   /// and for scheduling what others seem to beat.
   bool isTiny() const;
+  /// Whether it is so large that schedules take long, and partitions are
+  /// compared by quick ones.
+  bool isLarge() const;
 
   /// All of the list, without repetitions, and rungs of the ladder of
   /// commsched-partition-joint: for small graphs. Of tiny ones also changes of

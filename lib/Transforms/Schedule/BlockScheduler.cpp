@@ -345,7 +345,9 @@ BlockScheduler::considerAll(int64_t limitBytes) {
   // Limits that the best schedule without a limit meets are all the same. All
   // others are looked at in ascending order, since a search begins with what
   // was found before: for a budget step it then is the same whatever the limit
-  // is. So are those behind a schedule that nothing is much shorter than.
+  // is. So are those behind a schedule that nothing is much shorter than. A
+  // quick search looks at budget steps last, and only if nothing else is that
+  // short.
   const schedule::Rank shortest =
       llvm::min_element(highest, [](const Considered &a, const Considered &b) {
         return std::tie(a.rank.ns, a.rank.bytes) <
@@ -358,18 +360,22 @@ BlockScheduler::considerAll(int64_t limitBytes) {
     return failure();
   llvm::erase_if(*steps, [&](int64_t bytes) { return bytes >= belowBytes; });
   if (shortest.isOver) {
-    steps->push_back(limitBytes);
+    steps->insert(options.isQuick ? steps->begin() : steps->end(), limitBytes);
     hasSearchedLimit = true;
   }
+  if (options.isQuick)
+    std::swap(all, highest);
   for (int64_t bytes : *steps) {
+    if (!all.empty()) {
+      schedule::Rank best = getBest(all);
+      FailureOr<bool> mayBeShorter = mayGain(best.ns);
+      if (failed(mayBeShorter))
+        return failure();
+      if (!best.isOver && !*mayBeShorter)
+        break;
+    }
     if (failed(consider(bytes, limitBytes, all)))
       return failure();
-    schedule::Rank best = getBest(all);
-    FailureOr<bool> mayBeShorter = mayGain(best.ns);
-    if (failed(mayBeShorter))
-      return failure();
-    if (!best.isOver && !*mayBeShorter)
-      break;
   }
   llvm::append_range(all, highest);
   return all;

@@ -66,6 +66,9 @@ struct SchedulingOptions {
   bool overlapsLoops = false;
   /// Whether the function is a copy, of which no remark speaks.
   bool isTrial = false;
+  /// Whether schedules are only compared with others, so that less time is
+  /// spent on each.
+  bool isQuick = false;
 };
 
 /// A way to merge or to split collectives that was not taken, and the step that
