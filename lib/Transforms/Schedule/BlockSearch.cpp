@@ -9,6 +9,8 @@
 #include "BlockScheduler.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/Threading.h"
@@ -163,6 +165,25 @@ BlockSearch::improveAll(MutableArrayRef<MergingSearch::Candidate> merged,
   return success();
 }
 
+/// Whether late starts in an order of computation, which take about the least
+/// memory, are within the limit.
+static bool mayFit(const Problem &program, int64_t limitBytes) {
+  Result<Order> late = schedule::startLate(program);
+  if (!late)
+    return true;
+  Result<schedule::MemoryTimeline> memory = simulateMemory(program, *late);
+  return !memory || memory->peakBytes <= limitBytes;
+}
+
+/// Whether a schedule that was found for another limit is within this one, or
+/// others that improveMergedFrom() makes may be.
+static bool mayFit(const MergingSearch::Candidate &candidate,
+                   int64_t limitBytes) {
+  const Problem &problem = candidate.choice->merged->getProblem();
+  return candidate.step.fits(limitBytes) || mayFit(problem, limitBytes) ||
+         mayFit(schedule::renumber(problem, candidate.step.order), limitBytes);
+}
+
 /// The most promising ways to merge, each with a schedule.
 FailureOr<SmallVector<MergingSearch::Candidate>>
 BlockSearch::findMerged(const Order &unmerged,
@@ -181,12 +202,19 @@ BlockSearch::findMerged(const Order &unmerged,
                                        numPromising);
   if (failed(promising))
     return failure();
-  if (lastMerged && llvm::none_of(*promising, [&](const auto &candidate) {
-        return candidate.choice == lastMerged->choice;
-      }))
-    promising->push_back(*lastMerged);
-  if (unlimitedMerged && !isSmall())
-    promising->push_back(*unlimitedMerged);
+  // What was found for other limits, unless it is over this one and others are
+  // not.
+  bool fits = llvm::any_of(*promising, [&](const auto &candidate) {
+    return candidate.step.fits(stepOptions.limitBytes);
+  });
+  for (const std::optional<MergingSearch::Candidate> &known :
+       {lastMerged, isSmall() ? std::nullopt : unlimitedMerged})
+    if (known && (!fits || mayFit(*known, stepOptions.limitBytes)) &&
+        llvm::none_of(*promising, [&](const auto &candidate) {
+          return candidate.choice == known->choice &&
+                 candidate.step.order == known->step.order;
+        }))
+      promising->push_back(*known);
   if (failed(
           improveAll(*promising, withoutSlack(withLittleEffort(stepOptions)))))
     return failure();
