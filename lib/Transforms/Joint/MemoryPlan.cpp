@@ -13,6 +13,7 @@
 #include "CommSched/Support/Unlimited.h"
 #include "MemorySearch.h"
 #include "SavedValues.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -127,13 +128,12 @@ void PartitionList::addFamilies(CollectivePolicy policy) {
                      : policy == CollectivePolicy::Cost ? "gathers by cost"
                                                         : "gathers repeated";
   auto size = static_cast<size_t>(graph.size());
-  families.push_back({gathers.get(), name, std::vector<char>(size, 0), {}});
+  families.push_back({gathers.get(), name, std::vector<char>(size, 0)});
   int64_t bytes = computeForwardBytes(graph, *classes);
   for (int32_t parts : {128, 64, 32, 16, 8, 4})
     families.push_back({gathers.get(),
                         (Twine(name) + ", segments of 1/" + Twine(parts)).str(),
-                        findSegmentInputs(graph, *classes, bytes / parts),
-                        {}});
+                        findSegmentInputs(graph, *classes, bytes / parts)});
   treatments.push_back(std::move(gathers));
 }
 
@@ -203,10 +203,11 @@ PartitionList::add(std::string origin, CollectivePolicy gathers, Split split) {
   return &it->second;
 }
 
-FailureOr<const ListedPartition *> PartitionList::get(Family &family,
-                                                      int32_t level) {
-  if (auto it = family.byLevel.find(level); it != family.byLevel.end())
-    return it->second;
+/// Other families may be solved meanwhile.
+FailureOr<const PartitionList::SolvedCut *>
+PartitionList::solve(Family &family, int32_t level) const {
+  if (auto it = family.solved.find(level); it != family.solved.end())
+    return &it->second;
   const JointGraph &graph = *family.gathers->graph;
   FailureOr<std::vector<NodeId>> saved =
       unwrap(*joint, solvePricedCut(graph, *classes, getPrices(family, level)));
@@ -216,6 +217,19 @@ FailureOr<const ListedPartition *> PartitionList::get(Family &family,
       unwrap(*joint, splitAtStorages(graph, *saved, /*allowCollectives=*/true));
   if (failed(split))
     return failure();
+  partition::StepEstimate estimate = estimator->estimate(*split);
+  SolvedCut &cut = family.solved[level];
+  cut = {std::move(*split), estimate};
+  return &cut;
+}
+
+FailureOr<const ListedPartition *> PartitionList::get(Family &family,
+                                                      int32_t level) {
+  if (auto it = family.byLevel.find(level); it != family.byLevel.end())
+    return it->second;
+  FailureOr<const SolvedCut *> cut = solve(family, level);
+  if (failed(cut))
+    return failure();
   std::string origin =
       ("memory at " + Twine(getPricePerMiB(level / numShares)) + " ns/MiB" +
        (level % numShares == 0 ? Twine("")
@@ -224,7 +238,7 @@ FailureOr<const ListedPartition *> PartitionList::get(Family &family,
        ", " + family.name)
           .str();
   const ListedPartition *result =
-      add(std::move(origin), family.gathers->policy, std::move(*split));
+      add(std::move(origin), family.gathers->policy, (*cut)->split);
   family.byLevel[level] = result;
   return result;
 }
@@ -345,15 +359,15 @@ FailureOr<std::vector<const ListedPartition *>> PartitionList::getAll() {
 /// number of prices if the last one is not. O(log d) for a price that is d
 /// away.
 LogicalResult PartitionList::findPrice(Family &family, int64_t bytes,
-                                       int32_t &index) {
+                                       int32_t &index) const {
   // Up to `first` no price is within, from `end` on all are.
   int32_t first = -1, end = getNumPrices();
   int32_t stride = 1;
   for (int32_t next = std::min(index, end - 1); first + 1 < end;) {
-    FailureOr<const ListedPartition *> listed = get(family, next * numShares);
-    if (failed(listed))
+    FailureOr<const SolvedCut *> cut = solve(family, next * numShares);
+    if (failed(cut))
       return failure();
-    bool isWithin = (*listed)->estimate.peakBytes <= bytes;
+    bool isWithin = (*cut)->estimate.peakBytes <= bytes;
     (isWithin ? end : first) = next;
     bool isBracketed = first >= 0 && end < getNumPrices();
     next = isBracketed ? first + (end - first) / 2
@@ -363,6 +377,22 @@ LogicalResult PartitionList::findPrice(Family &family, int64_t bytes,
   }
   index = end;
   return success();
+}
+
+/// findPrice() for each family. That of the first one says where to begin with
+/// the others.
+FailureOr<std::vector<int32_t>> PartitionList::findPrices(int64_t bytes) {
+  int32_t index = getNumPrices() / 2;
+  if (failed(findPrice(families.front(), bytes, index)))
+    return failure();
+  std::vector<int32_t> prices(families.size(), index);
+  MLIRContext *context = joint->getFunction().getContext();
+  if (failed(
+          failableParallelForEachN(context, 1, families.size(), [&](size_t i) {
+            return findPrice(families[i], bytes, prices[i]);
+          })))
+    return failure();
+  return prices;
 }
 
 /// Returns the first partition between the price in front of `index` and that
@@ -402,11 +432,11 @@ PartitionList::getAround(int64_t bytes) {
   // in their order.
   std::vector<std::tuple<int64_t, size_t, int32_t>> promising;
   const ListedPartition *least = nullptr;
-  int32_t index = getNumPrices() / 2;
-  for (size_t i = 0; i < families.size(); ++i) {
+  FailureOr<std::vector<int32_t>> prices = findPrices(bytes);
+  if (failed(prices))
+    return failure();
+  for (auto [i, index] : llvm::enumerate(*prices)) {
     Family &family = families[i];
-    if (failed(findPrice(family, bytes, index)))
-      return failure();
     int32_t last = std::min(index, getNumPrices() - 1);
     const ListedPartition *within = *get(family, last * numShares);
     if (!least || within->estimate.peakBytes < least->estimate.peakBytes)

@@ -82,13 +82,19 @@ private:
     /// With the costs and policies of it.
     std::unique_ptr<partition::JointGraph> graph;
   };
+  struct SolvedCut {
+    partition::Split split;
+    partition::StepEstimate estimate;
+  };
   /// Partitions by the level of the price.
   struct Family {
     const Gathers *gathers;
     std::string name;
     /// By node: whether it is an input of a segment; none if there is one.
     std::vector<char> isInput;
-    std::map<int32_t, const ListedPartition *> byLevel;
+    /// What was asked for, and all that was solved, most of it only to compare.
+    std::map<int32_t, const ListedPartition *> byLevel = {};
+    std::map<int32_t, SolvedCut> solved = {};
   };
 
   explicit PartitionList(const JointFunction &joint) : joint(&joint) {}
@@ -102,7 +108,9 @@ private:
                    ArrayRef<const ListedPartition *> best);
   void addNeighbors();
   int32_t getNumPrices() const;
-  LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index);
+  FailureOr<const SolvedCut *> solve(Family &family, int32_t level) const;
+  LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index) const;
+  FailureOr<std::vector<int32_t>> findPrices(int64_t bytes);
   FailureOr<const ListedPartition *> findShare(Family &family, int32_t index,
                                                int64_t bytes);
   partition::TreatmentPrices getPrices(const Family &family,

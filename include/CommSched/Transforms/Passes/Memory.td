@@ -30,7 +30,9 @@ def FitMemory : Pass<"test-commsched-fit-memory", "::mlir::ModuleOp"> {
     segments of several sizes, whose inputs are saved, so that the backward
     computes one segment again at a time. Times and peaks of these are estimated;
     what is best within the memory that there is is measured, peak and lower
-    bound, and the most promising is scheduled within it. Times are nanoseconds
+    bound, and the most promising is scheduled within it. Of functions with 16,384
+    operations or more, these schedules split nothing: `commsched-schedule` does
+    after this pass. Times are nanoseconds
     of the cost model. docs/guide/whole-steps.md describes the search.
 
     With `host-memory`, each partition is tried with and without saved values on
