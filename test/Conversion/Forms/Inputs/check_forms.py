@@ -24,6 +24,7 @@ PAGE has one row for each form, but for the odd ones, `odd-...`, that nobody wri
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -75,20 +76,26 @@ def expect(condition, text):
         raise Mismatch(text)
 
 
-def convert(opt, source, *passes):
-    result = run(opt, source, *passes)
+SPLIT = "// -----\n"
+
+
+def convert(opt, sources, *passes):
+    """What the passes make of each module, all by one process."""
+    result = run(opt, SPLIT.join(sources), "--split-input-file", *passes)
     expect(result.returncode == 0, f"{' '.join(passes)}: {result.stderr}")
-    return result.stdout
+    return result.stdout.split(SPLIT)
 
 
-def check_error(opt, source, text):
+def check_error(text, opt, sources):
+    (source,) = sources
     result = run(opt, source, CONVERT)
     first = result.stderr.split("note: see current operation")[0]
     expect(result.returncode == 1, "is no error")
     expect(": error: " in first and text in first, result.stderr)
 
 
-def check_barrier(opt, source, reason):
+def check_barrier(reason, opt, sources):
+    (source,) = sources
     result = run(opt, source, CONVERT, "--remarks-filter=commsched")
     expect(result.returncode == 0, result.stderr)
     remark = f"is not converted: {reason}"
@@ -101,44 +108,64 @@ def check_barrier(opt, source, reason):
     expect(remark in strict.stderr, strict.stderr)
 
 
-def check_converted(opt, source, names):
-    text = convert(opt, source, f"{CONVERT}=strict")
-    for name in names:
-        operation, _, detail = name.partition(" ")
-        expect(any(f"{operation} " in line and detail in line
-                   for line in text.splitlines()), f"no {name} in: {text}")
-    expect(not COLLECTIVE.search(text), f"not converted: {text}")
+def check_converted(opt, sources):
+    converted = convert(opt, sources, f"{CONVERT}=strict")
+    for source, text in zip(sources, converted, strict=True):
+        for name in split(MODULE.search(source)[3]):
+            operation, _, detail = name.partition(" ")
+            expect(any(f"{operation} " in line and detail in line
+                       for line in text.splitlines()), f"no {name} in: {text}")
+        expect(not COLLECTIVE.search(text), f"not converted: {text}")
 
 
-def check_stays(opt, source, name):
+def check_stays(name, opt, sources):
+    (source,) = sources
     result = run(opt, source, f"{CONVERT}=strict", "--remarks-filter=commsched")
     expect(result.returncode == 0, result.stderr)
     expect(f'"{name}"' in result.stdout, f"no {name} in: {result.stdout}")
     expect("is not converted" not in result.stderr, result.stderr)
 
 
-def check_both_ways(opt, source):
+def check_both_ways(opt, sources):
     back = "--convert-commsched-to-stablehlo"
-    for print_more in ((), ("--mlir-print-debuginfo", "--mlir-print-local-scope")):
-        plain = convert(opt, source, *print_more)
-        expect(convert(opt, source, CONVERT, back, *print_more) == plain,
-               "comes back changed")
-    scheduled = convert(opt, source, CONVERT, "--commsched-pipeline", back)
+    locations = ("--mlir-print-debuginfo", "--mlir-print-local-scope")
+    plain = convert(opt, sources, *locations)
+    returned = convert(opt, sources, CONVERT, back, *locations)
+    for before, after in zip(plain, returned, strict=True):
+        expect(after == before, f"comes back changed: {before}")
+    scheduled = convert(opt, sources, CONVERT, "--commsched-pipeline", back)
     convert(opt, scheduled, CONVERT)
 
 
-def check(opt, source):
-    becomes = MODULE.search(source)[3]
-    kind, _, text = becomes.partition(": ")
-    if kind == "error":
-        return check_error(opt, source, text)
-    if kind == "barrier":
-        check_barrier(opt, source, text)
-    elif kind == "stays":
-        check_stays(opt, source, text)
-    else:
-        check_converted(opt, source, split(becomes))
-    check_both_ways(opt, source)
+def list_checks(sources):
+    """The checks, each with the names of the modules that it is for. One that is
+    for several modules does not say which of them a mismatch is in."""
+    alone = {"error": check_error, "barrier": check_barrier, "stays": check_stays}
+    checks, names = [], {"converted": [], "no error": []}
+    for name, source in sorted(sources.items()):
+        kind, _, text = MODULE.search(source)[3].partition(": ")
+        if kind in alone:
+            checks.append((partial(alone[kind], text), [name]))
+        else:
+            names["converted"].append(name)
+        if kind != "error":
+            names["no error"].append(name)
+    return [*checks, (check_converted, names["converted"]),
+            (check_both_ways, names["no error"])]
+
+
+def list_failures(opt, sources):
+    for check, names in list_checks(sources):
+        try:
+            if names:
+                check(opt, [sources[name] for name in names])
+        except Mismatch as mismatch:
+            if len(names) == 1:
+                yield f"{names[0]}: {mismatch}"
+                continue
+            alone = [failure for name in names
+                     for failure in list_failures(opt, {name: sources[name]})]
+            yield from alone or [f"{', '.join(names)}: {mismatch}"]
 
 
 def describe(becomes):
@@ -179,12 +206,9 @@ def main():
     failures = []
     if not chosen and Path(page).read_text() != make_page(sources):
         failures.append(f"{page} is not what the modules say: write it again")
-    for name in chosen or sorted(sources):
-        try:
-            check(opt, sources[name])
-        except Mismatch as mismatch:
-            failures.append(f"{name}: {mismatch}")
-    print(*failures, f"{len(chosen or sources)} forms", sep="\n")
+    tried = {name: sources[name] for name in chosen or sources}
+    failures += list_failures(opt, tried)
+    print(*failures, f"{len(tried)} forms", sep="\n")
     return 1 if failures else 0
 
 
