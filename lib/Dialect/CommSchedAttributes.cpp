@@ -389,6 +389,13 @@ static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
          << " must be an array of strings, not " << attr.getValue();
 }
 
+static LogicalResult verifyBesideBytes(Operation *op, NamedAttribute attr) {
+  return success(succeeded(verifyOnFunction(op, attr)) &&
+                 succeeded(verifyInteger(
+                     op, "attribute '" + attr.getName().getValue() + "'",
+                     attr.getValue(), /*mayBeNegative=*/true)));
+}
+
 static LogicalResult verifyBytesOfFunction(Operation *op, NamedAttribute attr) {
   return success(succeeded(verifyOnFunction(op, attr)) &&
                  succeeded(verifyNotNegative(op, attr)));
@@ -548,7 +555,7 @@ static constexpr std::pair<StringLiteral,
         {reorderInfoAttrName, verifyReorderInfo},
         {baselinePeakBytesAttrName, verifyBytesOfFunction},
         {overBudgetBytesAttrName, verifyBytesOfFunction},
-        {besideBytesAttrName, verifyBytesOfFunction},
+        {besideBytesAttrName, verifyBesideBytes},
         {numForwardOutputsAttrName, verifyNumForwardOutputs},
         {savedValuesAttrName, verifySavedValues},
         {steadyStateAttrName, verifyValue<verifySteadyState>},

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryBudget.h"
+#include "CommSched/Analysis/Problem/OperationPrice.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -77,8 +78,13 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
   int64_t limitBytes = budget.getLimitBytes(baseline, counted);
   if (!budget.bytes || limitBytes == unlimited)
     return limitBytes;
-  return std::max<int64_t>(limitBytes - getBesideBytes(function).value_or(0),
-                           0);
+  return getLimitBeside(limitBytes, getBesideBytes(function).value_or(0));
+}
+
+int64_t mlir::commsched::getLimitBeside(int64_t limitBytes,
+                                        int64_t besideBytes) {
+  return besideBytes < 0 ? saturatingAdd(limitBytes, -besideBytes)
+                         : std::max<int64_t>(limitBytes - besideBytes, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,11 +114,16 @@ int64_t CallerBytes::compute(func::FuncOp function) {
   if (!isNew || !function.getBody().hasOneBlock())
     return it->second;
   int64_t ownBytes = simulateBlockMemory(function.front()).peakBytes;
-  int64_t mostBytes = 0;
+  std::optional<int64_t> mostBytes;
+  // Others may call it with arguments of their own, and hold nothing.
+  if (!function.isPrivate())
+    mostBytes = 0;
   for (Operation *user : users.getUsers(function))
-    if (isa<CallOpInterface>(user))
-      mostBytes = std::max(mostBytes, computeBeside(user) - ownBytes);
-  return known[function] = mostBytes;
+    if (isa<CallOpInterface>(user)) {
+      int64_t bytes = computeBeside(user) - ownBytes;
+      mostBytes = std::max(mostBytes.value_or(bytes), bytes);
+    }
+  return known[function] = mostBytes.value_or(0);
 }
 
 /// What is live while `call` runs.

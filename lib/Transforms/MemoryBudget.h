@@ -37,9 +37,14 @@ int64_t getLimitBytes(func::FuncOp function, Block &block,
                       const schedule::Problem &problem, int64_t peakBytes,
                       const MemoryBudget &budget);
 
+/// What is left of `limitBytes` beside `besideBytes`, which may be negative.
+int64_t getLimitBeside(int64_t limitBytes, int64_t besideBytes);
+
 /// The most bytes that callers of `function`, and theirs, hold beside what it
 /// takes itself, in the order of each: what is live at a call of it, without
-/// the peak of its body. Calls have to say what their callees take (Callees).
+/// the peak of its body. Negative where all calls pass one storage as several
+/// arguments, each of which the body counts. Calls have to say what their
+/// callees take (Callees).
 int64_t computeCallerBytes(func::FuncOp function, const SymbolUserMap &users);
 
 /// Keeps the peak of `function` as its baseline before `block`, whose peak is

@@ -17,7 +17,8 @@ func.func @attributes(
     -> (tensor<4xf32> {commsched.name = "out"})
     attributes {commsched.module = "",
                 commsched.baseline_peak_bytes = 0 : i64,
-                commsched.over_budget_bytes = 0 : i64} {
+                commsched.over_budget_bytes = 0 : i64,
+                commsched.beside_bytes = -1 : i64} {
   %0 = arith.addf %p, %i {
       commsched.name = "add", commsched.module = "layers.3.attention",
       commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
@@ -59,6 +60,8 @@ $error('func.func' op attribute 'commsched.baseline_peak_bytes' must not be nega
 func.func private @baseline_negative() attributes {commsched.baseline_peak_bytes = -1 : i64}
 $error('func.func' op attribute 'commsched.baseline_peak_bytes' must be an i64, not 1 : index)
 func.func private @baseline_type() attributes {commsched.baseline_peak_bytes = 1 : index}
+$error('func.func' op attribute 'commsched.beside_bytes' must be an i64, not 1 : index)
+func.func private @beside_type() attributes {commsched.beside_bytes = 1 : index}
 $error('func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "fwd_rng_state", "bwd_rng_state", "unsharded_param")
 func.func private @role_value(tensor<4xf32> {commsched.role = "weight"})
 $error('func.func' op argument 1 has the role "fwd_rng_state", but its name "bwd_seed_0" is that of a "bwd_rng_state": change one of them)

@@ -59,7 +59,7 @@ private:
                           PartitionHalves halves, OperationCosts &costs);
   /// Of a joint function.
   int64_t getLimitBytes(int64_t callerBytes) const {
-    return std::max<int64_t>(limitBytes - callerBytes, 0);
+    return getLimitBeside(limitBytes, callerBytes);
   }
 
   /// What the program may take of the device, and its saved values of the host.
