@@ -134,6 +134,12 @@ std::optional<int64_t> mlir::commsched::getBesideBytes(Operation *op) {
   return getInteger(op, besideBytesAttrName);
 }
 
+StringRef mlir::commsched::getBudgetRemedies(Operation *op) {
+  auto text = dyn_cast_if_present<StringAttr>(
+      op->getDiscardableAttr(budgetRemediesAttrName));
+  return text ? text.getValue() : StringRef();
+}
+
 StringRef mlir::commsched::getStableName(Operation *op) {
   auto name =
       dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(nameAttrName));
@@ -389,6 +395,11 @@ static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
          << " must be an array of strings, not " << attr.getValue();
 }
 
+static LogicalResult verifyBudgetRemedies(Operation *op, NamedAttribute attr) {
+  return success(succeeded(verifyOnFunction(op, attr)) &&
+                 succeeded(verifyString(op, attr)));
+}
+
 static LogicalResult verifyBesideBytes(Operation *op, NamedAttribute attr) {
   return success(succeeded(verifyOnFunction(op, attr)) &&
                  succeeded(verifyInteger(
@@ -556,6 +567,7 @@ static constexpr std::pair<StringLiteral,
         {baselinePeakBytesAttrName, verifyBytesOfFunction},
         {overBudgetBytesAttrName, verifyBytesOfFunction},
         {besideBytesAttrName, verifyBesideBytes},
+        {budgetRemediesAttrName, verifyBudgetRemedies},
         {numForwardOutputsAttrName, verifyNumForwardOutputs},
         {savedValuesAttrName, verifySavedValues},
         {steadyStateAttrName, verifyValue<verifySteadyState>},

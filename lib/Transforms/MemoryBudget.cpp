@@ -204,7 +204,7 @@ LogicalResult mlir::commsched::reportOverBudget(func::FuncOp function,
     return emitError(function.getLoc(), "cannot be scheduled: ") << reason;
   emitWarning(function.getLoc())
       << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
-      << " cannot be met: " << reason;
+      << " cannot be met: " << reason << getBudgetRemedies(function);
   function->setDiscardableAttr(
       overBudgetBytesAttrName,
       Builder(function.getContext()).getI64IntegerAttr(excessBytes));

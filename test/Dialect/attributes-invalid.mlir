@@ -18,7 +18,8 @@ func.func @attributes(
     attributes {commsched.module = "",
                 commsched.baseline_peak_bytes = 0 : i64,
                 commsched.over_budget_bytes = 0 : i64,
-                commsched.beside_bytes = -1 : i64} {
+                commsched.beside_bytes = -1 : i64,
+                commsched.budget_remedies = ""} {
   %0 = arith.addf %p, %i {
       commsched.name = "add", commsched.module = "layers.3.attention",
       commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
@@ -184,6 +185,8 @@ $error('arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a fu
 %0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
 $error('arith.negf' op attribute 'commsched.over_budget_bytes' belongs on a function)
 %0 = arith.negf %x {commsched.over_budget_bytes = 1 : i64} : tensor<4xf32>
+$error('arith.negf' op attribute 'commsched.budget_remedies' belongs on a function)
+%0 = arith.negf %x {commsched.budget_remedies = ""} : tensor<4xf32>
 $error('arith.negf' op unknown attribute 'commsched.runtime')
 %0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
 $error('arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation)

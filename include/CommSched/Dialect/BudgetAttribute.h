@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The discardable attributes of a function on its memory budget: by how many
-// bytes its last schedule misses it (`commsched.over_budget_bytes`), and what
-// of a budget in bytes is not the function's (`commsched.beside_bytes`).
+// bytes its last schedule misses it (`commsched.over_budget_bytes`), what of a
+// budget in bytes is not the function's (`commsched.beside_bytes`), and until
+// that is checked, which options help (`commsched.budget_remedies`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +25,15 @@ inline constexpr llvm::StringLiteral overBudgetBytesAttrName =
     "commsched.over_budget_bytes";
 inline constexpr llvm::StringLiteral besideBytesAttrName =
     "commsched.beside_bytes";
+inline constexpr llvm::StringLiteral budgetRemediesAttrName =
+    "commsched.budget_remedies";
 
 /// The bytes that `function` has the attribute for, if it has it.
 std::optional<int64_t> getOverBudgetBytes(Operation *function);
 std::optional<int64_t> getBesideBytes(Operation *function);
+
+/// What `function` has the attribute for, or an empty string.
+llvm::StringRef getBudgetRemedies(Operation *function);
 
 } // namespace mlir::commsched
 

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_FITMEMORY
@@ -47,6 +48,8 @@ private:
     FittedHalves fitted;
     /// What its callers hold beside it.
     int64_t callerBytes;
+    /// With which options it would fit; empty if it does.
+    std::string remedies;
   };
 
   std::optional<std::string> findBadBytes();
@@ -56,7 +59,8 @@ private:
   LogicalResult prepare(PartitionHalves halves);
   LogicalResult writeOtherFrontiers();
   LogicalResult checkPeak(const Replacement &replacement,
-                          PartitionHalves halves, OperationCosts &costs);
+                          PartitionHalves halves, ArrayRef<Operation *> calls,
+                          OperationCosts &costs);
   /// Of a joint function.
   int64_t getLimitBytes(int64_t callerBytes) const {
     return getLimitBeside(limitBytes, callerBytes);
@@ -154,9 +158,9 @@ static void remarkFitted(const JointFunction &working,
        " partitions")
           .str();
   remark::RemarkOpts options = makeRemark("MemoryFitted", joint.getName());
-  bool fits = schedule.reservedBytes.value_or(schedule.peakBytes) <= limitBytes;
-  auto remark = fits ? remark::passed(joint.getLoc(), options)
-                     : remark::analysis(joint.getLoc(), options);
+  auto remark = schedule.isWithin(limitBytes)
+                    ? remark::passed(joint.getLoc(), options)
+                    : remark::analysis(joint.getLoc(), options);
   remark << text << remark::metric("StepNs", schedule.stepNs)
          << remark::metric("PeakBytes", schedule.peakBytes)
          << remark::metric("AllowedBytes", limitBytes)
@@ -211,7 +215,17 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
       failed(
           remarkHalves(*working, *best.point.trial, names, hostBytes, costs)))
     return failure();
-  return Replacement{joint, best, callerBytes};
+  Replacement replacement = {joint, best, callerBytes, /*remedies=*/""};
+  const PairSchedule &taken = best.point.schedule;
+  if (!taken.isWithin(options.limitBytes)) {
+    FailureOr<std::string> remedies = findBudgetRemedies(
+        *working, [&] { return listPartitions(*working); }, scheduling, costs,
+        prepareHalves, options, taken);
+    if (failed(remedies))
+      return failure();
+    replacement.remedies = *remedies;
+  }
+  return replacement;
 }
 
 /// Adds to what is held beside `half`.
@@ -265,8 +279,9 @@ void FitMemory::runOnOperation() {
     func::FuncOp joint = replacement.joint;
     auto &[point, scheduler, decision] = replacement.fitted;
     PartitionHalves halves = scheduler->release();
-    failedAny = failed(scheduler->apply(std::move(decision))) ||
-                failed(checkPeak(replacement, halves, costs));
+    failedAny =
+        failed(scheduler->apply(std::move(decision))) ||
+        failed(checkPeak(replacement, halves, users.getUsers(joint), costs));
     for (func::FuncOp half : {halves.forward, halves.backward})
       addBesideBytes(half, replacement.callerBytes);
     replaceJoint(joint, users.getUsers(joint), halves);
@@ -337,9 +352,25 @@ static std::string explainPeak(const StepReport &report) {
   return text;
 }
 
+/// Keeps `remedies` on what calls the joint function, or on that itself.
+static void keepRemedies(func::FuncOp joint, ArrayRef<Operation *> calls,
+                         StringRef remedies) {
+  llvm::SmallSetVector<func::FuncOp, 4> callers;
+  for (Operation *call : calls)
+    callers.insert(call->getParentOfType<func::FuncOp>());
+  if (calls.empty())
+    callers.insert(joint);
+  for (func::FuncOp caller : callers) {
+    auto all = StringAttr::get(joint.getContext(),
+                               getBudgetRemedies(caller) + remedies);
+    caller->setDiscardableAttr(budgetRemediesAttrName, all);
+  }
+}
+
 /// Reports that the step takes more than there is, if it does.
 LogicalResult FitMemory::checkPeak(const Replacement &replacement,
                                    PartitionHalves halves,
+                                   ArrayRef<Operation *> calls,
                                    OperationCosts &costs) {
   func::FuncOp joint = replacement.joint;
   int64_t leftBytes = getLimitBytes(replacement.callerBytes);
@@ -361,10 +392,11 @@ LogicalResult FitMemory::checkPeak(const Replacement &replacement,
        Twine(leastBytes) + " bytes, " + Twine(leastBytes - leftBytes) +
        " over the " + Twine(leftBytes) +
        " of the device that are left; the largest values at its peak are " +
-       explainPeak(*report))
+       explainPeak(*report) + replacement.remedies)
           .str();
   if (strict)
     return emitError(joint.getLoc(), "cannot be fitted: ") << text;
+  keepRemedies(joint, calls, replacement.remedies);
   remark::missed(joint.getLoc(), makeRemark("MemoryExceeded", joint.getName()))
       << text << remark::metric("LeastBytes", leastBytes)
       << remark::metric("AllowedBytes", leftBytes);

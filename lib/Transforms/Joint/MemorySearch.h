@@ -165,6 +165,10 @@ struct PairSchedule {
   int64_t numCollectives = 0;
 
   bool fits() const { return peakBytes <= limitBytes; }
+  /// Whether what the budget limits, live or reserved bytes, is within `bytes`.
+  bool isWithin(int64_t bytes) const {
+    return reservedBytes.value_or(peakBytes) <= bytes;
+  }
 };
 
 /// A schedule of both halves, which the scheduler can apply that found it.
@@ -396,6 +400,18 @@ private:
   DenseMap<const PartitionTrial *, std::shared_ptr<PairScheduler>> schedulers;
   std::optional<FittedHalves> best;
 };
+
+/// Searches with other options for steps that fit, where a search with
+/// `options` has found `taken`, which does not, and says what they give: ";
+/// 'joint' would fit with host-memory=2GiB in ...". There are up to thirteen
+/// searches, each of which `makeList` makes the partitions for; of large
+/// functions, those that find nothing schedule one partition.
+FailureOr<std::string>
+findBudgetRemedies(const JointFunction &working,
+                   function_ref<FailureOr<PartitionList>()> makeList,
+                   const SchedulingOptions &scheduling, OperationCosts &costs,
+                   PrepareHalves prepare, const MemorySearch::Options &options,
+                   const PairSchedule &taken);
 
 } // namespace mlir::commsched
 

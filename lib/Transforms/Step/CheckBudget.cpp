@@ -101,4 +101,6 @@ void CheckBudget::runOnOperation() {
     if (failed(check(function, merged ? *merged : function, *costs)))
       return signalPassFailure();
   }
+  for (auto function : module.getOps<func::FuncOp>())
+    function->removeDiscardableAttr(budgetRemediesAttrName);
 }

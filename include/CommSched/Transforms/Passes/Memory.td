@@ -49,8 +49,11 @@ def FitMemory : Pass<"test-commsched-fit-memory", "::mlir::ModuleOp"> {
     changes results, so it is off by default.
 
     Where nothing that is known fits, that which needs least is taken, and a
-    remark `MemoryExceeded` gives the largest values at its peak and what would
-    lower them; with `strict` that is an error. `commsched.saved_values` on a
+    remark `MemoryExceeded` gives the largest values at its peak, what would lower
+    them, and what further searches with more `host-memory`, with `quantize=auto`,
+    and if neither fits with both have found; with `strict` that is an error. Until
+    the pipeline has checked the step, `commsched.budget_remedies` keeps that on the
+    functions that call the joint function. `commsched.saved_values` on a
     function replaces the choice of a partition. The other options are those of
     `commsched-schedule`.
 
