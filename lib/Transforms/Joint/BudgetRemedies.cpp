@@ -60,9 +60,9 @@ private:
 // Searches
 //===----------------------------------------------------------------------===//
 
-/// What a run of the pass with those options finds, if it fits. Where the host's
-/// memory has no limit, which no option says, it is not scheduled if it fits as
-/// it is.
+/// What a run of the pass with those options finds, if it fits. Where the
+/// host's memory has no limit, which no option says, it is not scheduled if it
+/// fits as it is.
 FailureOr<std::optional<BudgetRemedies::Found>>
 BudgetRemedies::find(const MemorySearch::Options &options) {
   FailureOr<PartitionList> list = makeList();
@@ -181,8 +181,7 @@ FailureOr<std::string> mlir::commsched::findBudgetRemedies(
     const SchedulingOptions &scheduling, OperationCosts &costs,
     PrepareHalves prepare, const MemorySearch::Options &options,
     const PairSchedule &taken) {
-  BudgetRemedies remedies(working, makeList, scheduling, costs, prepare,
-                          taken);
+  BudgetRemedies remedies(working, makeList, scheduling, costs, prepare, taken);
   if (failed(remedies.tryAll(options)))
     return failure();
   return remedies.getText();
