@@ -200,8 +200,8 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   options.limitBytes = getLimitBytes(callerBytes);
   options.mayQuantize = quantize == QuantizeChoice::Auto;
   options.hostBytes = hostBytes;
-  MemorySearch search(*working, *list, list->isLarge() ? quick : scheduling,
-                      costs, prepareHalves, options);
+  const SchedulingOptions &effort = list->isLarge() ? quick : scheduling;
+  MemorySearch search(*working, *list, effort, costs, prepareHalves, options);
   if ((!frontier.empty() && failed(search.findFrontier())) ||
       failed(search.run()))
     return failure();
@@ -219,7 +219,7 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   const PairSchedule &taken = best.point.schedule;
   if (!taken.isWithin(options.limitBytes)) {
     FailureOr<std::string> remedies = findBudgetRemedies(
-        *working, [&] { return listPartitions(*working); }, scheduling, costs,
+        *working, [&] { return listPartitions(*working); }, effort, costs,
         prepareHalves, options, taken);
     if (failed(remedies))
       return failure();
