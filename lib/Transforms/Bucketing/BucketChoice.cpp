@@ -334,9 +334,8 @@ Status BucketChooser::merge(BucketChoice &choice) const {
   return Status::success();
 }
 
-/// The rules in words; each kind that may be merged by its own, if they differ.
-static std::string describeRules(ArrayRef<MergeableKind> kinds,
-                                 ArrayRef<PlanRule> rules) {
+std::string mlir::commsched::describeRules(ArrayRef<MergeableKind> kinds,
+                                           ArrayRef<PlanRule> rules) {
   SmallVector<size_t> used;
   for (auto [index, kind] : llvm::enumerate(kinds))
     if (kind.collectives.mergeable.size() > 1)

@@ -385,6 +385,10 @@ MergeableSet findMergeableSet(Block &block, const BlockProblem &problem,
                               const MergingOptions &options,
                               OperationCosts &costs);
 
+/// The rules in words; each kind that may be merged by its own, if they differ.
+std::string describeRules(ArrayRef<MergeableKind> kinds,
+                          ArrayRef<PlanRule> rules);
+
 /// One way to merge the collectives of a block.
 struct BucketChoice {
   /// The criterion by which they are assigned to buckets, as text.

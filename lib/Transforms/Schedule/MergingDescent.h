@@ -61,6 +61,7 @@ private:
   static size_t countSearched(const MergingSearch &search);
   void offer(size_t sketch);
   bool isHopeless(const BucketChoice &choice) const;
+  bool isSketched(const BucketChoice &choice) const;
   Result<schedule::StepSchedule> schedule(BucketChoice &choice) const;
   LogicalResult addLikely(size_t count,
                           SmallVectorImpl<BucketChoice *> &chosen);

@@ -92,6 +92,13 @@ bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
   });
 }
 
+/// Whether a choice was sketched, for any limit.
+bool MergingSearch::Descent::isSketched(const BucketChoice &choice) const {
+  return llvm::any_of(search.sketches, [&](const Sketch &sketch) {
+    return sketch.candidate.choice == &choice;
+  });
+}
+
 /// How many operations of a program make a difference to its schedule.
 size_t MergingSearch::Descent::countSearched(const MergingSearch &search) {
   const Problem &problem = search.problem.getProblem();
@@ -168,6 +175,9 @@ LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
     if (!choice || llvm::is_contained(chosen, choice) || isHopeless(*choice) ||
         added.size() == numLeft)
       continue;
+    // Other rules may have formed it ahead, which depends on the threads.
+    if (!isSketched(*choice))
+      choice->rule = describeRules(search.mergeable.kinds, rules);
     added.push_back({rules, {choice, {}}, stepOptions.limitBytes});
     chosen.push_back(choice);
   }
