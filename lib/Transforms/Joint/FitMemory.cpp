@@ -374,8 +374,7 @@ LogicalResult FitMemory::checkPeak(const Replacement &replacement,
                                    OperationCosts &costs) {
   func::FuncOp joint = replacement.joint;
   int64_t leftBytes = getLimitBytes(replacement.callerBytes);
-  const PairSchedule &known = replacement.fitted.point.schedule;
-  if (known.reservedBytes.value_or(known.peakBytes) <= leftBytes)
+  if (replacement.fitted.point.schedule.isWithin(leftBytes))
     return success();
   FailureOr<StepReport> report =
       simulateHalves(joint, halves, costs, scheduling.budgetAllocator);
