@@ -375,6 +375,19 @@ def test_a_whole_model_and_another_are_no_parts(make, opt_program):
     assert scheduled() == ["forward", "backward"] * 2
 
 
+class Sliced(Block):
+    """Takes the same part of a parameter twice, once to compute it again."""
+
+    def forward(self, x):
+        x = x * self.linear.weight[:1, :]
+        return checkpoint(lambda x: x * self.linear.weight[:1, :], x, use_reentrant=False)
+
+
+def test_a_parameter_of_which_parts_are_used_twice_is_gathered_once(make, opt_program):
+    run(torch.compile(make(Sliced()), **EAGER))
+    assert [r.before["num_collectives"] for r in records.records()] == [1, 1]
+
+
 class Random(Block):
     """Draws numbers, and is computed again in the backward."""
 

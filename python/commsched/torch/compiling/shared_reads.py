@@ -74,9 +74,12 @@ def _is_part(node: fx.Node) -> bool:
     """Whether a node may be a part of a read."""
     if node.op == "call_method":
         return node.target in _METHODS
-    return node.op == "call_function" and (
-        node.target is operator.getitem
-        or getattr(node.target, "__name__", None) in _FUNCTIONS
+    if node.target is operator.getitem:
+        # A result of a function that has several, not a slice of a tensor.
+        return isinstance(node.args[1], int)
+    return (
+        node.op == "call_function"
+        and getattr(node.target, "__name__", None) in _FUNCTIONS
     )
 
 
