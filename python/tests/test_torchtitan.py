@@ -218,23 +218,29 @@ if not TORCH:
     # torchtitan's stages do not run with PyTorch 2.15.
     sharded = {**STAGES, "data_parallel_shard_degree": 2}
     MODELS["stages"] = 4, {"model": "llama3", "parallelism": sharded}
+#: Compiled without passes, and with CommSched's.
+PLAIN, OWN = {"enable_passes": False}, {"pass_pipeline": "commsched"}
 #: Of how many layers, and the seconds that this may take.
 LAYERS, SECONDS = (None, 3600) if TORCH else (2, 200)
 
 
-def train(path, tmp_path, name, layers=LAYERS, **compile):
-    """Trains a case of MODELS and returns what each rank says of it."""
+def train(path, tmp_path, name, *compiled, layers=LAYERS):
+    """Trains a case of MODELS, compiled in these ways one after the other: torchtitan
+    takes long to import. Returns for each what the ranks say of it."""
     size, given = MODELS[name]
-    given = {"layers": layers, "steps": 5, "compile": compile, **given}
+    cases = [
+        {"layers": layers, "steps": 5, "compile": settings, **given}
+        for settings in compiled
+    ]
     run_ranks(
         ROOT / "python" / "tests" / "titan_steps.py",
         size,
-        timeout=SECONDS,
+        timeout=SECONDS * len(cases),
         env={"PYTHONPATH": path},
-        args=[json.dumps(given), str(tmp_path / "out")],
+        args=[json.dumps(cases), str(tmp_path / "out")],
     )
     texts = [(tmp_path / f"out.{rank}").read_text() for rank in range(size)]
-    return [json.loads(text) for text in texts]
+    return [list(by_rank) for by_rank in zip(*map(json.loads, texts))]
 
 
 def check_equal(own, theirs):
@@ -255,19 +261,20 @@ def check_order(own, plain):
 
 @pytest.mark.parametrize("name", TRAINED if TORCH else seeds.turns(TRAINED, 1))
 def test_training_keeps_bits_and_order(path, tmp_path, name):
-    plain = train(path, tmp_path, name, enable_passes=False)
-    own = train(path, tmp_path, name, pass_pipeline="commsched")
+    ways = [PLAIN, OWN, {}] if TORCH else [PLAIN, OWN]
+    plain, own, *theirs = train(path, tmp_path, name, *ways)
     check_equal(own, plain)
     check_order(own, plain)
-    if TORCH:
-        check_equal(train(path, tmp_path, name), plain)
+    for results in theirs:
+        check_equal(results, plain)
 
 
 @pytest.mark.skipif(TORCH is not None, reason="stages need an older PyTorch")
 def test_stages_keep_bits_and_the_order_of_their_graphs(path, tmp_path):
     """Gathers and reductions of a stage have graphs of their own."""
-    plain = train(path, tmp_path, "stages", enable=True, enable_passes=False)
-    own = train(path, tmp_path, "stages", enable=True, pass_pipeline="commsched")
+    plain, own = train(
+        path, tmp_path, "stages", {**PLAIN, "enable": True}, {**OWN, "enable": True}
+    )
     check_equal(own, plain)
     for result, before in zip(own, plain):
         ran, plans = result["ran"], result["planned"]
@@ -278,17 +285,13 @@ def test_stages_keep_bits_and_the_order_of_their_graphs(path, tmp_path):
 
 def test_an_artifact_trains_in_the_order_of_its_schedule(path, tmp_path):
     """It is made by one process, without the others."""
-    compile = {
-        "pass_pipeline": "commsched",
-        "precompile_artifact_dir": str(tmp_path / "artifacts"),
-    }
+    compile = {**OWN, "precompile_artifact_dir": str(tmp_path / "artifacts")}
     settings = {
         "model": "llama3", "layers": LAYERS, "steps": 5, "compile": compile,
         "parallelism": {"data_parallel_shard_degree": 2},
     }
     said = run_script(path, "titan_artifact.py", json.dumps(settings), timeout=SECONDS)
-    own = train(path, tmp_path, "llama3", **compile)
-    plain = train(path, tmp_path, "llama3", enable_passes=False)
+    plain, own = train(path, tmp_path, "llama3", PLAIN, compile)
     check_equal(own, plain)
     assert own[0]["planned"] == [] and own[0]["ran"] == said["planned"]
     assert own[0]["ran"] != plain[0]["ran"]
@@ -301,9 +304,8 @@ if TORCH:
     @pytest.mark.parametrize("name", TRAINED)
     def test_training_with_inductor_keeps_the_order(path, tmp_path, name):
         """Its kernels are not torchtitan's, so that bits differ."""
-        settings = {"layers": 1, "inductor_compilation": "full"}
-        theirs = train(path, tmp_path, name, **settings)
-        own = train(path, tmp_path, name, pass_pipeline="commsched", **settings)
+        whole = {"inductor_compilation": "full"}
+        theirs, own = train(path, tmp_path, name, whole, {**OWN, **whole}, layers=1)
         check_order(own, theirs)
         for figures, expected in zip(own[0]["figures"], theirs[0]["figures"]):
             assert figures == pytest.approx(expected, rel=1e-3)

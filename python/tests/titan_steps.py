@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a debug model of torchtitan on this rank of a gloo job.
+"""Trains debug models of torchtitan on this rank of a gloo job, one by one.
 
-    titan_steps.py SETTINGS OUT
+    titan_steps.py CASES OUT
 
-SETTINGS is JSON: that of `titan.configuration`, and `options`, those that
-CommSched's pipeline is registered with, if there are any. Writes OUT.RANK, as
-JSON: losses and norms of gradients by step, a digest of the bytes of this
-rank's parameters, the seconds of the fastest step, what `cs.explain` says, and
-the order of launches, waits and products: `planned`, in each graph's schedule,
-and `ran`, as the last step called them.
+CASES is JSON: a list of settings of `titan.configuration`, with `options`, those
+that CommSched's pipeline is registered with, if there are any. Writes OUT.RANK, as
+JSON, with for each case: losses and norms of gradients by step, a digest of the
+bytes of this rank's parameters, the seconds of the fastest step, what `cs.explain`
+says, and the order of launches, waits and products: `planned`, in each graph's
+schedule, and `ran`, as the last step called them.
 """
 
 import hashlib
@@ -63,16 +63,16 @@ def digest(models):
     return found.hexdigest()
 
 
-def main():
-    settings, out = json.loads(sys.argv[1]), sys.argv[2]
-    titan.import_torchtitan()
+def train(settings):
     import torch
 
     import commsched.torch as cs
+    from commsched.torch.compiling import records
     from commsched.torch.torchtitan import register
     from launch_order import watch_schedules
 
-    torch.set_num_threads(1)
+    torch._dynamo.reset()
+    records.reset()
     if "options" in settings:
         register(**settings["options"])
     planned = watch_schedules()
@@ -80,16 +80,26 @@ def main():
         trainer = titan.configuration(settings, folder).build()
         figures, seconds, ran = watch(trainer)
         trainer.train()
-    result = {
+    trainer.close()
+    return {
         "figures": figures,
         "parameters": digest(trainer.model_parts),
         "seconds": min(seconds[1:-1]),
         "explained": str(cs.explain()),
-        "planned": planned,
+        # What follows is watched, too.
+        "planned": list(planned),
         "ran": ran,
     }
-    pathlib.Path(f"{out}.{os.environ['RANK']}").write_text(json.dumps(result))
-    trainer.close()
+
+
+def main():
+    cases, out = json.loads(sys.argv[1]), sys.argv[2]
+    titan.import_torchtitan()
+    import torch
+
+    torch.set_num_threads(1)
+    results = [train(settings) for settings in cases]
+    pathlib.Path(f"{out}.{os.environ['RANK']}").write_text(json.dumps(results))
     torch.distributed.destroy_process_group()
 
 
