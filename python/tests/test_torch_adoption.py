@@ -141,6 +141,15 @@ def test_a_model_without_values_gets_them_later(mesh):
     assert model(torch.ones(1, 4))[0, 0] == 4 * (4 * 2 + 1) + 1
 
 
+def test_an_adopted_model_is_converted(mesh):
+    model = cs.adopt(sharded(mesh)).to(torch.bfloat16)
+    output = model(torch.ones(1, 4, dtype=torch.bfloat16))
+    output.sum().backward()
+    assert {output.dtype, *(p.grad.dtype for p in model.parameters())} == {
+        torch.bfloat16
+    }
+
+
 def test_parameters_are_gathered_in_forwards_only(mesh):
     shapes = []
 

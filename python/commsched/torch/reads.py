@@ -207,7 +207,8 @@ class ReadShards(Read):
     def __init__(self, sharded: fsdp.ShardedParameter):
         super().__init__(*sharded.owners[0])
         self.sharded = sharded
-        param_dtype = sharded.policy.param_dtype or sharded.parameter.dtype
+        # Not the parameter's type, which may change after it is adopted.
+        param_dtype = sharded.policy.param_dtype
         reduce_dtype = sharded.policy.reduce_dtype or param_dtype
         self.precision = MixedPrecision(param_dtype, reduce_dtype)
         self.mesh, self.placements = sharded.mesh, sharded.placements
@@ -220,14 +221,13 @@ class ReadShards(Read):
         # DTensor's reductions have one factor, and those over two dimensions other
         # types.
         self.reduces_itself = self.reduction != fsdp.Reduction() or (
-            self.mesh.ndim > 1 and reduce_dtype != self.parameter.dtype
+            self.mesh.ndim > 1 and reduce_dtype is not None
         )
 
     def make_leaf(self) -> torch.Tensor:
         # It has no memory of its own: only its gradient counts.
-        value = torch.zeros(
-            (), dtype=self.precision.reduce_dtype, device=self.parameter.device
-        )
+        dtype = self.precision.reduce_dtype or self.parameter.dtype
+        value = torch.zeros((), dtype=dtype, device=self.parameter.device)
         value = self._as_distributed(value.expand(self.sharded.shape))
         return value.detach().requires_grad_()
 
@@ -283,7 +283,8 @@ class ReadShards(Read):
             # What was accumulated may be partial sums over the other dimensions.
             outer = self.sharded.outer
             gradient = gradient.redistribute(placements=outer.placements).to_local()
-        gradient = gradient.to(self.precision.reduce_dtype)
+        if self.precision.reduce_dtype is not None:
+            gradient = gradient.to(self.precision.reduce_dtype)
         how = self.reduction
         if how.factor is not None:
             gradient = gradient * how.factor

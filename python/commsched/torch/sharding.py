@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
+from typing import Optional
 
 import torch
 from torch import nn
@@ -31,10 +32,11 @@ from .private import random_states
 
 @dataclasses.dataclass(frozen=True)
 class MixedPrecision:
-    """Element types of the gathered parameters and of the reduction."""
+    """Element types of the gathered parameters and of the reduction; None: the
+    parameter's own."""
 
-    param_dtype: torch.dtype = torch.bfloat16
-    reduce_dtype: torch.dtype = torch.float32
+    param_dtype: Optional[torch.dtype] = torch.bfloat16
+    reduce_dtype: Optional[torch.dtype] = torch.float32
 
 
 def shard_parameters(
