@@ -252,16 +252,19 @@ FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
                    [&] { return find(start, limitBytes); });
 }
 
-/// improve() of what getOrFind() gives.
+/// improve() of what getOrFind() gives for `foundBytes`, or if that takes more
+/// than `limitBytes`, what getOrFind() gives.
 FailureOr<const BlockSchedule *>
-BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
-  return getOrMake(
-      start.improved, limitBytes, [&]() -> FailureOr<BlockSchedule> {
-        FailureOr<const BlockSchedule *> known = getOrFind(start, limitBytes);
-        if (failed(known))
-          return failure();
-        return getStartOf(**known).improve(**known);
-      });
+BlockScheduler::getOrImprove(Start &start, int64_t foundBytes,
+                             int64_t limitBytes) {
+  FailureOr<const BlockSchedule *> found = getOrFind(start, foundBytes);
+  if (failed(found))
+    return failure();
+  FailureOr<const BlockSchedule *> improved =
+      getOrMake(start.improved, foundBytes,
+                [&] { return getStartOf(**found).improve(**found); });
+  return failed(improved) || (*improved)->step.fits(limitBytes) ? improved
+                                                                : found;
 }
 
 /// The number of operations up to which smaller budgets are considered: that
@@ -348,11 +351,20 @@ BlockScheduler::considerAll(int64_t limitBytes) {
   // is. So are those behind a schedule that nothing is much shorter than. A
   // quick search looks at budget steps last, and only if nothing else is that
   // short.
-  const schedule::Rank shortest =
-      llvm::min_element(highest, [](const Considered &a, const Considered &b) {
+  const Considered &first =
+      *llvm::min_element(highest, [](const Considered &a, const Considered &b) {
         return std::tie(a.rank.ns, a.rank.bytes) <
                std::tie(b.rank.ns, b.rank.bytes);
-      })->rank;
+      });
+  schedule::Rank shortest = first.rank;
+  if (!shortest.isOver) {
+    // What is shorter still may take more.
+    FailureOr<const BlockSchedule *> improved =
+        getOrImprove(*first.start, unlimited, unlimited);
+    if (failed(improved))
+      return failure();
+    shortest = (*improved)->step.rank(limitBytes);
+  }
   shortestBytes = shortest.bytes;
   int64_t belowBytes = std::min(limitBytes, shortestBytes);
   FailureOr<SmallVector<int64_t>> steps = listBudgetSteps();
@@ -443,7 +455,7 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
     if (!*mayBecome)
       continue;
     FailureOr<const BlockSchedule *> improved =
-        getOrImprove(*each.start, each.limitBytes);
+        getOrImprove(*each.start, each.limitBytes, limitBytes);
     if (failed(improved))
       return failure();
     if (!chosen || isBetter((*improved)->step.rank(limitBytes),

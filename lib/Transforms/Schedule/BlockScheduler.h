@@ -428,8 +428,8 @@ private:
   FailureOr<BlockSchedule> splitInOrder(BlockSchedule found,
                                         const Start &start);
   FailureOr<const BlockSchedule *> getOrFind(Start &start, int64_t limitBytes);
-  FailureOr<const BlockSchedule *> getOrImprove(Start &start,
-                                                int64_t limitBytes);
+  FailureOr<const BlockSchedule *>
+  getOrImprove(Start &start, int64_t foundBytes, int64_t limitBytes);
   FailureOr<const schedule::StepSchedule *>
   getOrScheduleUnmerged(Start &start, int64_t limitBytes);
   FailureOr<bool> isFar(Start &start);
