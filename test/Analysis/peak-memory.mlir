@@ -405,3 +405,16 @@ func.func @update_in_a_region(%x: !T, %u: !v, %n: index) -> !T {
   }
   return %r : !T
 }
+
+// A collective in a region keeps nothing behind the region that it was waited for
+// in: x or what takes it over, b, and u.
+// CHECK: "function":"update_behind_a_region",{{.*}}"peak_memory_bytes":8448,
+func.func @update_behind_a_region(%x: !T {commsched.freeable}, %u: !v, %n: index) -> (!T, !T) {
+  scf.for %i = %n to %n step %n {
+    %f = commsched.all_reduce %x on @g reduction(sum) : !T -> !future
+    commsched.wait %f : !future
+  }
+  %b = commsched.compute "b"() : () -> !T
+  %r = tensor.insert_slice %u into %x[64] [64] [1] : !v into !T
+  return %r, %b : !T, !T
+}

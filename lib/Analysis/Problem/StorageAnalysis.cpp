@@ -80,13 +80,23 @@ int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
   return index;
 }
 
+/// Whether `op` starts in a region of `outer` and is over when that is.
+static bool isWaitedForInside(Operation *op, Operation *outer) {
+  auto collective = cast<CollectiveOpInterface>(op);
+  if (op == outer)
+    return false;
+  Operation *wait = collective.getWait();
+  return wait && wait->getBlock() == op->getBlock();
+}
+
 void StorageAnalysis::place(Value value, int32_t storage) {
   storageOf[value] = storage;
   Occupants &here = occupants[storage];
   here.isHeld |= isa<BaseMemRefType>(value.getType());
   for (Operation *user : value.getUsers()) {
     Operation *op = block.findAncestorOpInBlock(*user);
-    here.isHeld |= !op || isa<CollectiveOpInterface>(user);
+    here.isHeld |= !op || (isa<CollectiveOpInterface>(user) &&
+                           !isWaitedForInside(user, op));
     auto advance = [&](Operation *&last) {
       if (!last || (op && last->isBeforeInBlock(op)))
         last = op;
