@@ -9,6 +9,7 @@
 #include "CountedLoop.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
@@ -78,6 +79,7 @@ CountedLoop mlir::commsched::dropPassedOn(scf::ForOp loop) {
   for (unsigned index : kept)
     values.push_back(terminator->getOperand(index));
   terminator->setOperands(values);
+  loop.replaceAllUsesWith(result.results);
   loop.erase();
   return result;
 }
@@ -304,7 +306,35 @@ static void makeReturn(OpBuilder &builder, Operation *like, ValueRange values) {
   builder.create(state);
 }
 
+/// Lets gathers whose copy-in was an iteration before deliver into storage of
+/// their own: StableHLO has no buffer that they could be written into, and the
+/// loop need not carry it.
+static scf::ForOp dropCarriedBuffers(scf::ForOp loop) {
+  auto release = [](Value buffer) {
+    for (Operation *user : llvm::make_early_inc_range(buffer.getUsers()))
+      if (auto gather = dyn_cast<AllGatherOp>(user))
+        if (llvm::is_contained(gather.getInto(), buffer))
+          gather.getIntoMutable().clear();
+  };
+  bool isAnyDropped = false;
+  for (auto [value, argument, result] :
+       llvm::zip_equal(loop.getYieldedValuesMutable().value(),
+                       loop.getRegionIterArgs(), loop.getResults())) {
+    auto copyIn = value.get().getDefiningOp<AllGatherCopyInOp>();
+    if (!copyIn || value.get() != copyIn.getBuffer())
+      continue;
+    release(argument);
+    release(result);
+    if (!argument.use_empty() || !result.use_empty())
+      continue;
+    value.set(argument);
+    isAnyDropped = true;
+  }
+  return isAnyDropped ? dropPassedOn(loop).loop : loop;
+}
+
 void StableHloLoop::write(scf::ForOp loop) const {
+  loop = dropCarriedBuffers(loop);
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   int64_t periods = loop.getStaticTripCount()->getSExtValue();
