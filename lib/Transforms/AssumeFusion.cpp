@@ -50,8 +50,10 @@ public:
 
   void markBlock(Block &block);
 
-  /// Writes on each call in `function` what its callee takes. Returns what the
-  /// function takes without any overlap; none where that is not known.
+  /// Writes on each call in `function` of what only computes what its callee
+  /// takes. What communicates takes what it does once it is scheduled, and
+  /// counts as communication. Returns what a function that only computes takes;
+  /// none where that is not known.
   std::optional<int64_t> priceCalls(func::FuncOp function, int depth = 0);
 
 private:
@@ -269,6 +271,8 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
     return entry->second;
   std::optional<int64_t> total = 0;
   function.walk([&](func::CallOp call) {
+    if (!call->hasAttr(pureAttrName))
+      return total.reset();
     func::FuncOp callee = fusion.lookup(call, call.getCalleeAttr().getAttr());
     if (!callee || getPinnedRuntimeNs(call))
       return;

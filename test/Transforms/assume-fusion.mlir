@@ -54,23 +54,43 @@ func.func private @where(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32
   return %1 : tensor<64xf32>
 }
 
-// A call takes what its callee takes, its own calls included.
+// A call of what only computes takes what its callee takes, its own calls
+// included. One that communicates counts as its callee does.
 
 // CHECK-LABEL: func.func @outer
 // CHECK: call @inner{{.*}}commsched.runtime_ns = 300 : i64
 func.func @outer(%a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = call @inner(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @inner(%a) {commsched.pure} : (tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
 // CHECK-LABEL: func.func private @inner
 // CHECK: call @innermost{{.*}}commsched.runtime_ns = 200 : i64
 func.func private @inner(%a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = call @innermost(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @innermost(%a) {commsched.pure} : (tensor<64xf32>) -> tensor<64xf32>
   %1 = "stablehlo.custom_call"(%0) <{call_target_name = "a"}> {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>) -> tensor<64xf32>
   return %1 : tensor<64xf32>
 }
 func.func private @innermost(%a: tensor<64xf32>) -> tensor<64xf32> {
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "b"}> {commsched.runtime_ns = 200 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @reducing
+// CHECK: call @reduced(%{{.*}}) : (tensor<64xf32>)
+// REPORT: "function":"reducing",{{.*}}"step_time_ns":70,"compute_time_ns":20,"comm_time_ns":50,"exposed_comm_ns":50,
+commsched.group @dp size(4)
+func.func @reducing(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = call @reduced(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func private @reduced(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 50 : i64} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %0 = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %1 = call @timed(%0) {commsched.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+func.func private @timed(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = "stablehlo.custom_call"(%a) <{call_target_name = "c"}> {commsched.runtime_ns = 20 : i64} : (tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
 

@@ -55,9 +55,14 @@ class Report:
 
 
 def with_collectives(reports: dict) -> dict:
-    """Returns the reports of functions that communicate, in order."""
-    return {
-        name: report
-        for name, report in reports.items()
-        if report["num_collectives"]
-    }
+    """Returns the reports of functions that communicate, in order.
+
+    A function that does nothing but call another is left out: its step and its
+    collectives are those of the other.
+    """
+    kept: dict = {}
+    for name, report in reversed(reports.items()):
+        step = report["step_time_ns"], report["collectives"]
+        if report["num_collectives"] and step not in kept.values():
+            kept[name] = step
+    return {name: reports[name] for name in reports if name in kept}
