@@ -172,7 +172,8 @@ bool MemorySearch::isBetter(const FittedTrial &point) const {
 
 /// What schedules the halves of `trial`.
 FailureOr<std::shared_ptr<PairScheduler>>
-MemorySearch::makeScheduler(const PartitionTrial &trial) {
+MemorySearch::makeScheduler(const PartitionTrial &trial,
+                            const SchedulingOptions &scheduling) {
   FailureOr<OwnedHalves> halves = makeHalves(*trial.partition, trial.treatment);
   if (failed(halves))
     return failure();
@@ -197,7 +198,8 @@ PairSchedule MemorySearch::keep(const PartitionTrial &trial,
 /// Schedules the halves of `trial` without a limit, then for less than the last
 /// schedule took, and so on.
 LogicalResult MemorySearch::scheduleTrial(const PartitionTrial &trial) {
-  FailureOr<std::shared_ptr<PairScheduler>> scheduler = makeScheduler(trial);
+  FailureOr<std::shared_ptr<PairScheduler>> scheduler =
+      makeScheduler(trial, scheduling);
   if (failed(scheduler))
     return failure();
   constexpr int32_t mostLimits = 8;
@@ -220,7 +222,8 @@ MemorySearch::getOrMakeScheduler(const LimitedTrial &wanted) {
   std::shared_ptr<PairScheduler> &known = schedulers[wanted.first];
   if (known && known->isAsNew(wanted.second))
     return known;
-  FailureOr<std::shared_ptr<PairScheduler>> made = makeScheduler(*wanted.first);
+  FailureOr<std::shared_ptr<PairScheduler>> made =
+      makeScheduler(*wanted.first, scheduling);
   if (succeeded(made))
     known = *made;
   return made;
@@ -347,6 +350,29 @@ keepPromising(const std::vector<const PartitionTrial *> &trials,
   return kept;
 }
 
+/// Whether a schedule of `trial` may be within `bytes`: if it is over them
+/// before it is scheduled, whether a quick one that needs little is not much
+/// over them.
+FailureOr<bool> MemorySearch::mayFit(const PartitionTrial &trial,
+                                     int64_t bytes) {
+  if (trial.costs.peakBytes <= bytes)
+    return true;
+  auto [known, isNew] = quickPeaks.try_emplace(&trial);
+  if (isNew) {
+    SchedulingOptions quick = scheduling;
+    quick.isQuick = true;
+    FailureOr<std::shared_ptr<PairScheduler>> scheduler =
+        makeScheduler(trial, quick);
+    if (failed(scheduler))
+      return failure();
+    FailureOr<PairDecision> decision = (*scheduler)->schedule(0);
+    if (failed(decision))
+      return failure();
+    known->second = decision->schedule.peakBytes;
+  }
+  return known->second / 17 * 16 <= bytes;
+}
+
 /// Schedules what is promising for all limits: points that are the same
 /// whatever the memory is, so that more memory never makes a step longer.
 /// Leaves out what is longer than a schedule within `bytes` in any case.
@@ -357,21 +383,25 @@ LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
     const FittedTrial *known = findBest(bytes);
     if (known && known->schedule.stepNs <= trial->costs.boundNs)
       break;
-    auto isOfTrial = [&](const FittedTrial &point) {
-      return point.trial == trial;
-    };
-    if (llvm::none_of(points, isOfTrial) && failed(scheduleTrial(*trial)))
+    if (findPoint(*trial, unlimited))
+      continue;
+    FailureOr<bool> fits = mayFit(*trial, bytes);
+    if (failed(fits) || (*fits && failed(scheduleTrial(*trial))))
       return failure();
   }
   return success();
 }
 
-/// What was measured with the lowest peak.
+/// What was measured with the lowest peak, of a quick schedule if there is one.
 const PartitionTrial *MemorySearch::getLeast() const {
   std::vector<const PartitionTrial *> measured = getMeasured();
+  auto getPeak = [&](const PartitionTrial *trial) {
+    auto quick = quickPeaks.find(trial);
+    return quick == quickPeaks.end() ? trial->costs.peakBytes : quick->second;
+  };
   return *llvm::min_element(
-      measured, [](const PartitionTrial *a, const PartitionTrial *b) {
-        return a->costs.peakBytes < b->costs.peakBytes;
+      measured, [&](const PartitionTrial *a, const PartitionTrial *b) {
+        return getPeak(a) < getPeak(b);
       });
 }
 
@@ -425,7 +455,7 @@ LogicalResult MemorySearch::run() {
 /// What the allocator reserves for the best.
 FailureOr<int64_t> MemorySearch::computeReservedBytes() {
   FailureOr<std::shared_ptr<PairScheduler>> scheduler =
-      makeScheduler(*best->point.trial);
+      makeScheduler(*best->point.trial, scheduling);
   if (failed(scheduler))
     return failure();
   // Of the best itself nothing is applied, so that others may follow.

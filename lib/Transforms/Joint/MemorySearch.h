@@ -367,7 +367,8 @@ private:
   std::vector<int64_t> listLimits() const;
   LogicalResult scheduleFirst(ArrayRef<int64_t> limits);
   FailureOr<std::shared_ptr<PairScheduler>>
-  makeScheduler(const PartitionTrial &trial);
+  makeScheduler(const PartitionTrial &trial,
+                const SchedulingOptions &scheduling);
   FailureOr<std::shared_ptr<PairScheduler>>
   getOrMakeScheduler(const LimitedTrial &wanted);
   PairSchedule keep(const PartitionTrial &trial,
@@ -376,6 +377,7 @@ private:
   LogicalResult scheduleAtOnce(ArrayRef<LimitedTrial> wanted);
   LogicalResult scheduleTrial(const PartitionTrial &trial);
   LogicalResult schedulePromising(int64_t bytes);
+  FailureOr<bool> mayFit(const PartitionTrial &trial, int64_t bytes);
   LogicalResult scheduleCompletely(int64_t bytes);
   const PartitionTrial *getLeast() const;
   const FittedTrial *findBest(int64_t bytes) const;
@@ -396,6 +398,8 @@ private:
       trials;
   /// All that was scheduled.
   std::vector<FittedTrial> points;
+  /// What quick schedules that need little take.
+  DenseMap<const PartitionTrial *, int64_t> quickPeaks;
   /// What has scheduled a trial, and may again for other limits.
   DenseMap<const PartitionTrial *, std::shared_ptr<PairScheduler>> schedulers;
   std::optional<FittedHalves> best;

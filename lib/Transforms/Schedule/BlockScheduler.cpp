@@ -343,6 +343,14 @@ schedule::Rank BlockScheduler::getBest(ArrayRef<Considered> considered) {
 FailureOr<SmallVector<BlockScheduler::Considered>>
 BlockScheduler::considerAll(int64_t limitBytes) {
   SmallVector<Considered> all, highest;
+  if (options.isQuick && !options.beginsWithProgram &&
+      limitBytes < leastBytes) {
+    // What other limits give hardly takes less.
+    hasSearchedLimit = true;
+    if (failed(consider(limitBytes, limitBytes, all)))
+      return failure();
+    return all;
+  }
   if (failed(consider(unlimited, limitBytes, highest)))
     return failure();
   // Limits that the best schedule without a limit meets are all the same. All
@@ -464,9 +472,13 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   }
   BlockSchedule result = *chosen;
   result.limitBytes = limitBytes;
-  result.isLimited = llvm::any_of(*considered, [](const Considered &each) {
-    return each.limitBytes == unlimited && each.rank.isOver;
+  llvm::erase_if(*considered, [](const Considered &each) {
+    return each.limitBytes != unlimited;
   });
+  result.isLimited =
+      considered->empty() || llvm::any_of(*considered, [](const auto &each) {
+        return each.rank.isOver;
+      });
   return result;
 }
 

@@ -67,7 +67,7 @@ struct SchedulingOptions {
   /// Whether the function is a copy, of which no remark speaks.
   bool isTrial = false;
   /// Whether schedules are only compared with others, so that less time is
-  /// spent on each.
+  /// spent on each, and least where no order is within the limit.
   bool isQuick = false;
 };
 
