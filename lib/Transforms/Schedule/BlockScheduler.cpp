@@ -252,8 +252,8 @@ FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
                    [&] { return find(start, limitBytes); });
 }
 
-/// improve() of what getOrFind() gives for `foundBytes`, or if that takes more
-/// than `limitBytes`, what getOrFind() gives.
+/// improve() of what getOrFind() gives for `foundBytes`, or if only that takes
+/// more than `limitBytes`, what getOrFind() gives.
 FailureOr<const BlockSchedule *>
 BlockScheduler::getOrImprove(Start &start, int64_t foundBytes,
                              int64_t limitBytes) {
@@ -263,8 +263,9 @@ BlockScheduler::getOrImprove(Start &start, int64_t foundBytes,
   FailureOr<const BlockSchedule *> improved =
       getOrMake(start.improved, foundBytes,
                 [&] { return getStartOf(**found).improve(**found); });
-  return failed(improved) || (*improved)->step.fits(limitBytes) ? improved
-                                                                : found;
+  bool isExceeded = succeeded(improved) && (*found)->step.fits(limitBytes) &&
+                    !(*improved)->step.fits(limitBytes);
+  return isExceeded ? found : improved;
 }
 
 /// The number of operations up to which smaller budgets are considered: that

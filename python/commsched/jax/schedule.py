@@ -119,10 +119,10 @@ def schedule_text(text: str, options: Options) -> ScheduledText:
         ),
         timeout=options.timeout,
     )
+    before = with_collectives(run.reports.before)
+    after = run.reports.after
     return ScheduledText(
-        run.text,
-        with_collectives(run.reports.before),
-        with_collectives(run.reports.after),
+        run.text, before, {name: after[name] for name in before if name in after}
     )
 
 
