@@ -57,12 +57,11 @@ class Report:
 def with_collectives(reports: dict) -> dict:
     """Returns the reports of functions that communicate, in order.
 
-    A function that does nothing but call another is left out: its step and its
-    collectives are those of the other.
+    The first function, which is the entry, is left out if another one has its step
+    and its collectives: then it does nothing but call that.
     """
-    kept: dict = {}
-    for name, report in reversed(reports.items()):
-        step = report["step_time_ns"], report["collectives"]
-        if report["num_collectives"] and step not in kept.values():
-            kept[name] = step
-    return {name: reports[name] for name in reports if name in kept}
+    kept = {name: r for name, r in reports.items() if r["num_collectives"]}
+    steps = [(r["step_time_ns"], r["collectives"]) for r in reports.values()]
+    if steps and steps[0] in steps[1:]:
+        kept.pop(next(iter(reports)), None)
+    return kept
