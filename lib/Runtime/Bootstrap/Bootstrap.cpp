@@ -72,20 +72,19 @@ Status commsched::runtime::readJobPlace(const GetEnvironment &getEnvironment,
   return Status();
 }
 
-static Status makeFolder(const JobPlace &place) {
+static Status makeFolder(const JobPlace &place, Deadline deadline) {
   const char *folder = place.folder.c_str();
-  // The last rank of the job before may remove what is there already.
-  constexpr int maxTrials = 100;
   struct stat status = {};
   bool isUsable = false;
-  for (int trial = 0; trial < maxTrials; ++trial) {
+  while (true) {
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
       return "the ranks cannot meet in the folder '" + place.folder +
              "': " + std::strerror(errno) +
              "; set COMMSCHED_RENDEZVOUS to another";
     isUsable = stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
                access(folder, W_OK) == 0;
-    if (isUsable || errno != ENOENT)
+    // The last rank of the job before may remove what is there already.
+    if (isUsable || errno != ENOENT || Clock::now() >= deadline)
       break;
   }
   // The name of one for temporary files can be guessed.
@@ -199,7 +198,7 @@ Status Bootstrap::claim(Deadline deadline) {
   std::string text = hello.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string other;
   for (;; std::this_thread::sleep_for(waitTime)) {
-    COMMSCHED_TRY(makeFolder(place));
+    COMMSCHED_TRY(makeFolder(place, deadline));
     bool isTaken = look(place.rank, other) == State::Here;
     if (!isTaken) {
       lock = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
