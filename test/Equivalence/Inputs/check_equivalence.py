@@ -50,7 +50,7 @@ ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes",
          "commsched-frontier", "test-commsched-split-backward",
          "commsched-quantize-activations", "commsched-partition-joint",
          "test-commsched-verify-partition", "commsched-sync-partition",
-         "commsched-mimic-autograd-order"}
+         "commsched-mimic-autograd-order", "test-commsched-steady-state"}
 
 
 def strip_marks(text):
