@@ -51,7 +51,7 @@ orderByLatencies(LoneFunction &function, LatencyHidingOptions options,
     int64_t peakBytes =
         simulateMemory(problem, problem.programOrder())->peakBytes;
     options.limitBytes =
-        getLimitBytes(op, function.getBlock(), problem, peakBytes, *budget);
+        getLimitBytes(op, function.getBlock(), peakBytes, *budget);
   }
   Result<LatencyHidingSchedule> schedule = hideLatency(problem, options);
   if (!schedule)

@@ -14,23 +14,26 @@
 #include "CommSched/Support/Unlimited.h"
 #include "PassSupport.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Buffer;
 using schedule::noNode;
 using schedule::Problem;
 
-/// Returns the live bytes that the reference does not count. They are live all
-/// the time.
-static int64_t getUncountedBytes(const Problem &problem) {
+/// Returns the live bytes of `body` that the reference does not count. They are
+/// live all the time.
+static int64_t computeUncountedBytes(Block &body) {
+  StorageAnalysis storages(body);
+  llvm::BitVector used(storages.getStorages().size());
+  for (size_t index = 0; index < storages.getNumOperations(); ++index)
+    for (int32_t storage : storages.getUses(index))
+      used.set(storage);
   int64_t bytes = 0;
-  for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    if (buffer.producer == noNode &&
-        (!buffer.freed || problem.users(id).empty()))
-      bytes += buffer.bytes;
-  }
+  for (auto [id, storage] : llvm::enumerate(storages.getStorages()))
+    if (storage.producer == StorageAnalysis::none &&
+        (!storage.freed || !used.test(id)))
+      bytes += storage.bytes.value_or(0);
   return bytes;
 }
 
@@ -59,14 +62,13 @@ static int64_t getLimitInside(func::FuncOp function, Block &block,
     return peakBytes;
   schedule::MemoryTimeline around = simulateBlockMemory(*outer);
   int64_t outerLimit =
-      getLimitBytes(function, *outer, Problem(), around.peakBytes, budget);
+      getLimitBytes(function, *outer, around.peakBytes, budget);
   if (outerLimit == unlimited)
     return unlimited;
   return outerLimit - computeBytesAround(block, around);
 }
 
 int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
-                                       const Problem &problem,
                                        int64_t peakBytes,
                                        const MemoryBudget &budget) {
   if (!isBody(function, block))
@@ -74,7 +76,7 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
   int64_t baseline = getBaselinePeakBytes(function).value_or(peakBytes);
   int64_t counted = baseline;
   if (budget.model == MemoryModel::Reference)
-    counted -= getUncountedBytes(problem);
+    counted -= computeUncountedBytes(block);
   int64_t limitBytes = budget.getLimitBytes(baseline, counted);
   if (!budget.bytes || limitBytes == unlimited)
     return limitBytes;

@@ -33,8 +33,7 @@ bool isBody(func::FuncOp function, Block &block);
 /// callers keep what they hold beside the function. A block inside of it may
 /// take what is left of that beside what is live around it; of a function with
 /// several blocks, each may take its own peak.
-int64_t getLimitBytes(func::FuncOp function, Block &block,
-                      const schedule::Problem &problem, int64_t peakBytes,
+int64_t getLimitBytes(func::FuncOp function, Block &block, int64_t peakBytes,
                       const MemoryBudget &budget);
 
 /// What is left of `limitBytes` beside `besideBytes`, which may be negative.

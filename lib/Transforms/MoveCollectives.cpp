@@ -374,8 +374,7 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   if (failed(peakBytes))
     return failure();
   int64_t limitBytes =
-      pass.budget ? getLimitBytes(function, block, (*problem)->getProblem(),
-                                  *peakBytes, *pass.budget)
+      pass.budget ? getLimitBytes(function, block, *peakBytes, *pass.budget)
                   : *peakBytes;
   bool reduced = false;
   if (*peakBytes > limitBytes) {

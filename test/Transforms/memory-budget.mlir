@@ -31,7 +31,7 @@
 
 // As a fraction of what the reference counts, still on top of the whole.
 // RUN: %{raise}reference-memory-model=true | FileCheck %s --check-prefix=RAISE -DLIMIT=1840
-// RUN: %{sink}reference-memory-model=true | FileCheck %s --check-prefix=SINK -DLIMIT=1840
+// RUN: %{sink}reference-memory-model=true | FileCheck %s --check-prefixes=SINK,INSIDE -DLIMIT=1840
 
 // Bytes are bytes, whatever the reference counts.
 // RUN: %{raise}"reference-memory-model=true memory-budget=1700" | FileCheck \
@@ -70,4 +70,19 @@ func.func @sink(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
   %w = commsched.wait %f : !commsched.future<tensor<200xi8>>
   %large = commsched.compute "large"(%s) : (tensor<200xi8>) -> tensor<800xi8>
   return %w, %large : tensor<200xi8>, tensor<800xi8>
+}
+
+// Around the loop 600 bytes are live.
+// INSIDE: limited by memory: passing large takes 1400 bytes of 1240"
+func.func @inside(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
+                  %unused: tensor<100xi8> {commsched.freeable}, %i: index) {
+  scf.for %j = %i to %i step %i {
+    %make = commsched.compute "make"() : () -> tensor<400xi8>
+    %f = commsched.reduce_scatter %make on @g reduction(max) dim(0)
+        : tensor<400xi8> -> !commsched.future<tensor<200xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<200xi8>>
+    %large = commsched.compute "large"(%s) : (tensor<200xi8>) -> tensor<800xi8>
+    commsched.compute "end"(%w, %large) {mutates = array<i64>} : (tensor<200xi8>, tensor<800xi8>) -> ()
+  }
+  return
 }

@@ -66,8 +66,8 @@ private:
   };
 
   int64_t getLimitBytes(const MemoryBudget &budget) {
-    return mlir::commsched::getLimitBytes(
-        function, function.front(), schedule::Problem(), peakBytes, budget);
+    return mlir::commsched::getLimitBytes(function, function.front(), peakBytes,
+                                          budget);
   }
   SmallVector<MemoryBudget> listBudgets();
   FailureOr<Attempt> begin(const MemoryBudget &budget);

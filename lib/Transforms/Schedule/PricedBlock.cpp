@@ -85,8 +85,8 @@ int64_t PricedBlock::sumExposedInside() const {
 }
 
 int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
-  return mlir::commsched::getLimitBytes(function, block, problem.getProblem(),
-                                        program.step.peakBytes, budget);
+  return mlir::commsched::getLimitBytes(function, block, program.step.peakBytes,
+                                        budget);
 }
 
 FailureOr<int64_t> PricedBlock::getOrComputeBoundNs() {

@@ -107,8 +107,8 @@ FailureOr<bool> Schedule::reportBudget() {
   if (!excessOfBody) {
     Block &body = function.front();
     int64_t peakBytes = simulateBlockMemory(body).peakBytes;
-    int64_t limitBytes = getLimitBytes(function, body, schedule::Problem(),
-                                       peakBytes, scheduling.budget);
+    int64_t limitBytes =
+        getLimitBytes(function, body, peakBytes, scheduling.budget);
     excessOfBody.emplace();
     if (peakBytes > limitBytes)
       excessOfBody = {peakBytes - limitBytes,

@@ -227,9 +227,8 @@ static std::optional<std::string> findUnsupported(scf::ForOp loop) {
 /// counts.
 void LoopPipeliner::readLimit(Operation *loop) {
   Block &body = loop->getRegions().back().front();
-  int64_t limitBytes =
-      getLimitBytes(function, body, Problem(),
-                    simulateBlockMemory(body).peakBytes, options.budget);
+  int64_t limitBytes = getLimitBytes(
+      function, body, simulateBlockMemory(body).peakBytes, options.budget);
   insideBytes = limitBytes == unlimited
                     ? unlimited
                     : limitBytes - computeCountedBytes(body);
