@@ -15,6 +15,7 @@
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Schedule/Model/Objective.h"
+#include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Threading.h"
 
@@ -41,19 +42,19 @@ class BudgetTrials {
 public:
   BudgetTrials(func::FuncOp function, const SchedulingOptions &options,
                std::shared_ptr<CostAnalysis> pricing)
-      : function(function), options(options), pricing(std::move(pricing)),
-        trials(createTrialModule(function)),
+      : function(function), given(options), options(options),
+        pricing(std::move(pricing)), trials(createTrialModule(function)),
         peakBytes(simulateBlockMemory(function.front()).peakBytes) {
     this->options.isTrial = true;
   }
 
-  FailureOr<MemoryBudget> choose();
+  FailureOr<SchedulingOptions> choose();
 
 private:
   /// A budget, and what becomes of the function within it.
   struct Attempt {
     MemoryBudget budget;
-    /// With its loops overlapped, and its blocks not scheduled.
+    /// With its loops overlapped, or as they are, and its blocks not scheduled.
     func::FuncOp overlapped = nullptr;
     /// Whether a larger budget may give other schedules of its blocks.
     bool isLimited = false;
@@ -75,9 +76,17 @@ private:
   LogicalResult measure(Attempt &attempt, func::FuncOp scheduled,
                         OperationCosts &costs);
   LogicalResult scheduleAtOnce(MutableArrayRef<Attempt> begun);
+  LogicalResult tryAll(ArrayRef<MemoryBudget> budgets);
+  static bool isWithin(const Attempt &attempt) {
+    return attempt.rank && attempt.fits && !attempt.rank->isOver;
+  }
+  FailureOr<bool> isWithinApart();
+  FailureOr<bool> isWithinAnyway();
   void remarkLess(const Attempt &best);
 
   func::FuncOp function;
+  const SchedulingOptions given;
+  /// Those of the trials at hand.
   SchedulingOptions options;
   std::shared_ptr<CostAnalysis> pricing;
   OwningOpRef<ModuleOp> trials;
@@ -208,10 +217,8 @@ void BudgetTrials::remarkLess(const Attempt &best) {
       << remark::metric("StepNsOfBudget", own.ns);
 }
 
-FailureOr<MemoryBudget> BudgetTrials::choose() {
-  SmallVector<MemoryBudget> budgets = listBudgets();
-  if (budgets.size() == 1)
-    return options.budget;
+/// Makes attempts for the budgets, in their order.
+LogicalResult BudgetTrials::tryAll(ArrayRef<MemoryBudget> budgets) {
   constexpr size_t numAtOnce = 2;
   for (ArrayRef<MemoryBudget> left = budgets; !left.empty();) {
     size_t numKnown = attempts.size();
@@ -226,15 +233,64 @@ FailureOr<MemoryBudget> BudgetTrials::choose() {
       return failure();
     left = left.drop_front(now.size());
   }
+  return success();
+}
+
+/// Whether the function is within its budget if its loops stay as they are,
+/// where nothing is that overlaps them. Such a loop may carry more than its
+/// schedule says, such as a counter of its own.
+FailureOr<bool> BudgetTrials::isWithinApart() {
+  if (!given.overlapsLoops || llvm::any_of(attempts, isWithin) ||
+      OperationEquivalence::isEquivalentTo(
+          attempts.back().overlapped, function,
+          OperationEquivalence::IgnoreLocations))
+    return false;
+  options.overlapsLoops = false;
+  if (failed(tryAll(given.budget)))
+    return failure();
+  return isWithin(attempts.back());
+}
+
+/// Whether the function is within its budget whatever becomes of its blocks.
+FailureOr<bool> BudgetTrials::isWithinAnyway() {
+  int64_t limitBytes = getLimitBytes(given.budget);
+  if (!given.overlapsLoops || limitBytes == unlimited)
+    return true;
+  FailureOr<Attempt> made = begin(given.budget);
+  if (failed(made))
+    return failure();
+  return simulateBlockMemory(made->overlapped.front()).peakBytes <= limitBytes;
+}
+
+FailureOr<SchedulingOptions> BudgetTrials::choose() {
+  SmallVector<MemoryBudget> budgets = listBudgets();
+  if (budgets.size() == 1) {
+    FailureOr<bool> isWithin = isWithinAnyway();
+    if (failed(isWithin))
+      return failure();
+    if (*isWithin)
+      return given;
+  }
+  if (failed(tryAll(budgets)))
+    return failure();
+  FailureOr<bool> isApart = isWithinApart();
+  if (failed(isApart))
+    return failure();
+  SchedulingOptions chosen = given;
+  if (*isApart) {
+    chosen.overlapsLoops = false;
+    return chosen;
+  }
   // Where none is within its own budget, that of the options.
-  const Attempt *best = &attempts.back();
+  const Attempt &own = attempts[budgets.size() - 1];
+  const Attempt *best = &own;
   for (const Attempt &other : llvm::reverse(attempts))
-    if (other.rank && best->rank && other.fits && !other.rank->isOver &&
-        *other.rank < *best->rank)
+    if (isWithin(other) && best->rank && *other.rank < *best->rank)
       best = &other;
-  if (best != &attempts.back())
+  if (best != &own)
     remarkLess(*best);
-  return best->budget;
+  chosen.budget = best->budget;
+  return chosen;
 }
 
 /// Whether the time of `function` is that of loops whose iterations are known.
@@ -245,7 +301,7 @@ static bool hasKnownLoops(func::FuncOp function) {
   });
 }
 
-FailureOr<MemoryBudget>
+FailureOr<SchedulingOptions>
 mlir::commsched::chooseBudget(func::FuncOp function,
                               const SchedulingOptions &options,
                               std::shared_ptr<CostAnalysis> pricing) {
@@ -254,6 +310,6 @@ mlir::commsched::chooseBudget(func::FuncOp function,
   function.walk([&](Operation *) { ++numOperations; });
   if (!function.getBody().hasOneBlock() || numOperations > maxOperations ||
       !hasKnownLoops(function))
-    return options.budget;
+    return options;
   return BudgetTrials(function, options, std::move(pricing)).choose();
 }

@@ -27,14 +27,16 @@ FailureOr<bool> overlapLoops(func::FuncOp function,
                              const SchedulingOptions &options,
                              OperationCosts &costs);
 
-/// The budget for which `function` becomes shortest: that of the options, or a
-/// fixed percentage over the baseline below it, within which it then is. That
-/// of the options where there is no choice: in a function without loops that
-/// hold collectives, with one whose number of iterations is not known, or with
-/// more than 65,536 operations.
-FailureOr<MemoryBudget> chooseBudget(func::FuncOp function,
-                                     const SchedulingOptions &options,
-                                     std::shared_ptr<CostAnalysis> pricing);
+/// `options` with the budget for which `function` becomes shortest: the one
+/// that they have, or a fixed percentage over the baseline below it, within
+/// which it then is. If no overlap of loops is within the budget and the
+/// function is with its loops as they are: without that. As they are where
+/// there is no choice: for a function without loops that hold collectives, with
+/// one whose number of iterations is not known, or with more than 65,536
+/// operations.
+FailureOr<SchedulingOptions>
+chooseBudget(func::FuncOp function, const SchedulingOptions &options,
+             std::shared_ptr<CostAnalysis> pricing);
 
 } // namespace mlir::commsched
 

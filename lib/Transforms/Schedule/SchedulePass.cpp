@@ -138,12 +138,14 @@ FailureOr<bool> Schedule::decideOnFunction() {
     return failure();
   // Of the pass manager, which keeps it.
   pricing = std::shared_ptr<CostAnalysis>(std::shared_ptr<void>(), &costs);
-  FailureOr<MemoryBudget> budget = chooseBudget(function, scheduling, pricing);
-  if (failed(budget))
+  FailureOr<SchedulingOptions> chosen =
+      chooseBudget(function, scheduling, pricing);
+  if (failed(chosen))
     return failure();
-  within.budget = *budget;
-  return pipelineLoops ? overlapLoops(function, within, *costs.getCosts())
-                       : FailureOr<bool>(false);
+  within = *chosen;
+  return within.overlapsLoops
+             ? overlapLoops(function, within, *costs.getCosts())
+             : FailureOr<bool>(false);
 }
 
 FailureOr<bool> Schedule::rewrite() {

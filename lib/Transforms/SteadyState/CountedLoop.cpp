@@ -64,6 +64,7 @@ CountedLoop mlir::commsched::dropPassedOn(scf::ForOp loop) {
   result.loop = scf::ForOp::create(
       builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
       loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {});
+  result.loop->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   Block *body = result.loop.getBody();
   body->getOperations().splice(body->end(), loop.getBody()->getOperations());
   loop.getInductionVar().replaceAllUsesWith(result.loop.getInductionVar());
@@ -82,6 +83,33 @@ CountedLoop mlir::commsched::dropPassedOn(scf::ForOp loop) {
   loop.replaceAllUsesWith(result.results);
   loop.erase();
   return result;
+}
+
+/// Whether an iteration does not use a carried value, or only to make the next
+/// one, as a counter that nothing reads.
+static bool isUnused(BlockArgument argument, Value next) {
+  Operation *op = next.getDefiningOp();
+  return argument.use_empty() ||
+         (op && next.hasOneUse() && op->getNumResults() == 1 &&
+          isMemoryEffectFree(op) &&
+          llvm::all_of(argument.getUsers(),
+                       [&](Operation *user) { return user == op; }));
+}
+
+scf::ForOp mlir::commsched::dropUnused(scf::ForOp loop) {
+  bool isAnyUnused = false;
+  for (auto [value, argument, result] :
+       llvm::zip_equal(*loop.getYieldedValuesMutable(),
+                       loop.getRegionIterArgs(), loop.getResults()))
+    if (result.use_empty() && isUnused(argument, value.get())) {
+      Operation *op =
+          argument.use_empty() ? nullptr : value.get().getDefiningOp();
+      value.set(argument);
+      if (op)
+        op->erase();
+      isAnyUnused = true;
+    }
+  return isAnyUnused ? dropPassedOn(loop).loop : loop;
 }
 
 SmallVector<Operation *> mlir::commsched::listBounds(scf::ForOp loop) {
@@ -309,32 +337,27 @@ static void makeReturn(OpBuilder &builder, Operation *like, ValueRange values) {
 /// Lets gathers whose copy-in was an iteration before deliver into storage of
 /// their own: StableHLO has no buffer that they could be written into, and the
 /// loop need not carry it.
-static scf::ForOp dropCarriedBuffers(scf::ForOp loop) {
+static void releaseCarriedBuffers(scf::ForOp loop) {
   auto release = [](Value buffer) {
     for (Operation *user : llvm::make_early_inc_range(buffer.getUsers()))
       if (auto gather = dyn_cast<AllGatherOp>(user))
         if (llvm::is_contained(gather.getInto(), buffer))
           gather.getIntoMutable().clear();
   };
-  bool isAnyDropped = false;
   for (auto [value, argument, result] :
-       llvm::zip_equal(loop.getYieldedValuesMutable().value(),
-                       loop.getRegionIterArgs(), loop.getResults())) {
-    auto copyIn = value.get().getDefiningOp<AllGatherCopyInOp>();
-    if (!copyIn || value.get() != copyIn.getBuffer())
+       llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(),
+                       loop.getResults())) {
+    auto copyIn = value.getDefiningOp<AllGatherCopyInOp>();
+    if (!copyIn || value != copyIn.getBuffer())
       continue;
     release(argument);
     release(result);
-    if (!argument.use_empty() || !result.use_empty())
-      continue;
-    value.set(argument);
-    isAnyDropped = true;
   }
-  return isAnyDropped ? dropPassedOn(loop).loop : loop;
 }
 
 void StableHloLoop::write(scf::ForOp loop) const {
-  loop = dropCarriedBuffers(loop);
+  releaseCarriedBuffers(loop);
+  loop = dropUnused(loop);
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   int64_t periods = loop.getStaticTripCount()->getSExtValue();

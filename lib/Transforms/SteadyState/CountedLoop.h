@@ -31,6 +31,10 @@ struct CountedLoop {
 /// which become those from outside.
 CountedLoop dropPassedOn(scf::ForOp loop);
 
+/// Replaces the loop by one without the values that neither an iteration nor
+/// what follows uses, if there are any.
+scf::ForOp dropUnused(scf::ForOp loop);
+
 /// The operations that make the bounds and the step of the loop, each once.
 SmallVector<Operation *> listBounds(scf::ForOp loop);
 

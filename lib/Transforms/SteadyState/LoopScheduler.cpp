@@ -12,6 +12,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Cyclic/CyclicImplementations.h"
+#include "CountedLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
@@ -354,7 +355,8 @@ static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
     (*kernel)->setDiscardableAttrs(attributes);
   if (succeeded(kernel) && isPipelined)
     (*kernel)->setAttr("commsched.pipelined", rewriter.getUnitAttr());
-  return kernel;
+  // What the next iteration took may now be used in its own stage alone.
+  return succeeded(kernel) ? dropUnused(*kernel) : kernel;
 }
 
 FailureOr<scf::ForOp>

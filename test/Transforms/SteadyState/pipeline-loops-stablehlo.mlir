@@ -3,6 +3,8 @@
 // RUN: commsched-opt %s --convert-stablehlo-to-commsched -o /dev/null \
 // RUN:   --commsched-pipeline-loops=memory-budget=400%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --convert-stablehlo-to-commsched -o /dev/null \
+// RUN:   --commsched-pipeline="memory-budget=0%% strict"
 
 // A scan over layers as JAX writes it, with what it calls inlined: a loop of
 // StableHLO remains one.
