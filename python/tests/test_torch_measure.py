@@ -16,7 +16,7 @@ from commsched import native, opt
 from commsched.torch import Options, OptionsError, measure
 from commsched.torch.compiling import operator_times, prices
 from commsched.torch.measuring import collectives
-from commsched.torch.measuring.collectives import _coalesced_sizes
+from commsched.torch.measuring.collectives import _coalesced_sizes, _steps
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
 from compiled_steps import explained
@@ -143,6 +143,10 @@ def test_coalesced_sizes_lie_between_measured_ones():
     # Each of 8 tensors of 32-bit elements is divided by 64 ranks.
     assert _coalesced_sizes([256, 1024, 4096], 64) == [2048, 4096]
     assert _coalesced_sizes([256], 64) == []
+    # So do those that were measured if time runs short.
+    assert _steps(["all_gather"], [1024, 8192], 3) == [
+        (1032, 1, "all_gather"), (8196, 1, "all_gather"), (1056, 8, "all_gather"),
+    ]
     # The slowest rank counts.
     rates = {"kernel_launch_ns": 1, "memory_gb_s": 5}
     others = {"kernel_launch_ns": 2, "memory_gb_s": 6}

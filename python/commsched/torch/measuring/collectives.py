@@ -240,7 +240,8 @@ def _steps(
     kinds: Sequence[str], sizes: Sequence[int], ranks: int
 ) -> list[tuple[int, int, str]]:
     """Returns bytes, tensors and kind of what is measured, the smallest
-    first."""
+    first, but of several tensors behind the sizes of one that enclose it: time may
+    run short."""
     steps = {(0, 1, kind) for kind in kinds if kind == "barrier"}
     full = [_elements(size, ranks) * _ELEMENT.itemsize for size in sizes]
     for kind in set(kinds) - {"barrier"}:
@@ -248,7 +249,9 @@ def _steps(
         if kind in _COALESCED:
             coalesced = _coalesced_sizes(full, ranks)
             steps |= {(size, _TENSORS, kind) for size in coalesced}
-    return sorted(steps)
+    return sorted(
+        steps, key=lambda step: (min(s for s in full if s >= step[0]), step[1], step)
+    )
 
 
 def _coalesced_sizes(sizes: Sequence[int], ranks: int) -> list[int]:
