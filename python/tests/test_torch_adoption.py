@@ -33,7 +33,7 @@ ALWAYS = (
     "accumulated, bfloat16",
     "DDP, accumulated",
     "replicated, accumulated, bfloat16",
-    "tensor parallel, accumulated, bfloat16",
+    "sequence parallel, accumulated, bfloat16, replicated",
 )
 IN_TURN = {2: 3, 4: 1}
 
@@ -276,9 +276,10 @@ def replica(fake_world):
     ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
     ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
     ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
+    ({}, lambda m: setattr(m.module[0], "sparse", True), "the gradient of '0'"),
 ])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):
-    model = replica(nn.Linear(2, 2), **options)
+    model = replica(nn.Sequential(nn.Embedding(2, 2)), **options)
     change(model)
     with pytest.raises(ValueError, match=f"cannot be adopted: {obstacle}"):
         cs.adopt(model)

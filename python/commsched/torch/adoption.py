@@ -145,8 +145,8 @@ def adopt(model: nn.Module) -> nn.Module:
 
     ValueError: no module of the model is under `fully_shard`, or two that share a
     parameter are by themselves; a `DistributedDataParallel` looks for unused
-    parameters, has hooks for its communication or a policy of mixed precision, or
-    reduces no gradients just then.
+    parameters, has sparse gradients, hooks for its communication or a policy of mixed
+    precision, or reduces no gradients just then.
     """
     if renamed := _find_renamed(model):
         warnings.warn(

@@ -203,6 +203,10 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
         return "it has a policy of mixed precision"
     if hasattr(model, "buffer_hook"):
         return "it has a hook for its buffers"
+    for name, module in model.module.named_modules():
+        is_sparse = isinstance(module, (nn.Embedding, nn.EmbeddingBag)) and module.sparse
+        if is_sparse and module.weight.requires_grad:
+            return f"the gradient of '{name}' is sparse"
     return None
 
 
