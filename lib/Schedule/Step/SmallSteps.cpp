@@ -63,9 +63,10 @@ public:
   /// O(nodes).
   const std::vector<NodeId> &listChoices(const SchedulePrefix &prefix);
 
-  /// Returns a lower bound on the step of all orders that begin with `prefix`.
+  /// Returns a lower bound on the step of all orders that begin with `prefix`,
+  /// of which those from `belowNs` on are not told apart.
   /// O(nodes + dependences).
-  int64_t computeBoundNs(const SchedulePrefix &prefix);
+  int64_t computeBoundNs(const SchedulePrefix &prefix, int64_t belowNs);
 
 private:
   void computeTails();
@@ -197,8 +198,11 @@ int64_t PrefixExtender::computeReleaseDates(const SchedulePrefix &prefix) {
   return bound;
 }
 
-int64_t PrefixExtender::computeBoundNs(const SchedulePrefix &prefix) {
+int64_t PrefixExtender::computeBoundNs(const SchedulePrefix &prefix,
+                                       int64_t belowNs) {
   int64_t bound = computeReleaseDates(prefix);
+  if (bound >= belowNs)
+    return bound;
   // The bound of one machine for each stream: the operations whose tails are at
   // least so long take the sum of their times, from the first release date of
   // all on. The compute stream comes last.
@@ -228,22 +232,23 @@ int64_t PrefixExtender::computeBoundNs(const SchedulePrefix &prefix) {
 
 namespace {
 
-/// A prefix of the beam with one more operation.
+/// What the choice among the prefixes of the beam with one more operation reads
+/// of them.
 struct BeamCandidate {
-  SchedulePrefix prefix;
   int64_t boundNs;
+  /// The sum of when the streams are done with all that is issued.
+  int64_t sumNs;
+  int64_t nowNs;
+  int64_t liveBytes;
   /// Index in the beam of the prefix that was extended.
   int32_t parent;
   NodeId node;
+  uint64_t issuedHash;
 
   /// Candidates with the least key are kept. Of equal bounds those whose
   /// streams have the least work issued leave the most freedom.
   auto key() const {
-    const std::vector<int64_t> &streamsNs = prefix.clocks().streamEndsNs();
-    int64_t sumNs =
-        std::accumulate(streamsNs.begin(), streamsNs.end(), int64_t(0));
-    return std::make_tuple(boundNs, sumNs, prefix.clocks().nowNs(),
-                           prefix.state.liveBytes(), parent, node);
+    return std::tie(boundNs, sumNs, nowNs, liveBytes, parent, node);
   }
 };
 
@@ -288,19 +293,25 @@ private:
 /// limit and may lead to a shorter step.
 std::vector<BeamCandidate> BeamSearch::makeCandidates(bool &isEffortSpent) {
   std::vector<BeamCandidate> candidates;
+  SchedulePrefix next(problem);
   for (size_t parent = 0; parent < beam.size(); ++parent)
     for (NodeId node : extender.listChoices(beam[parent])) {
       effort -= problem.numNodes();
       isEffortSpent = effort < 0;
       if (isEffortSpent)
         return candidates;
-      SchedulePrefix next = beam[parent];
+      next = beam[parent];
       if (extender.append(next, node) > limitBytes)
         continue;
-      int64_t bound = extender.computeBoundNs(next);
-      if (bound < belowNs)
-        candidates.push_back(
-            {std::move(next), bound, static_cast<int32_t>(parent), node});
+      int64_t bound = extender.computeBoundNs(next, belowNs);
+      if (bound >= belowNs)
+        continue;
+      const std::vector<int64_t> &streamsNs = next.clocks().streamEndsNs();
+      int64_t sumNs =
+          std::accumulate(streamsNs.begin(), streamsNs.end(), int64_t(0));
+      candidates.push_back(
+          {bound, sumNs, next.clocks().nowNs(), next.state.liveBytes(),
+           static_cast<int32_t>(parent), node, next.issuedHash});
     }
   return candidates;
 }
@@ -314,23 +325,22 @@ bool BeamSearch::extendAll(size_t width) {
     return false;
   std::vector<int32_t> ranks =
       sortBy(candidates.size(), [&](int32_t i) { return candidates[i].key(); });
-  beam.clear();
+  std::vector<SchedulePrefix> extended;
   extensions.emplace_back();
   std::set<std::pair<uint64_t, int64_t>> seen;
   for (int32_t i : ranks) {
-    BeamCandidate &candidate = candidates[i];
-    const SchedulePrefix &prefix = candidate.prefix;
-    bool isNew =
-        seen.insert({prefix.issuedHash, prefix.clocks().nowNs()}).second;
-    if (!isNew)
+    const BeamCandidate &candidate = candidates[i];
+    if (!seen.insert({candidate.issuedHash, candidate.nowNs}).second)
       continue;
-    if (beam.size() == width) {
+    if (extended.size() == width) {
       dropped = true;
       break;
     }
     extensions.back().push_back({candidate.parent, candidate.node});
-    beam.push_back(std::move(candidate.prefix));
+    extended.push_back(beam[candidate.parent]);
+    extender.append(extended.back(), candidate.node);
   }
+  beam = std::move(extended);
   return !beam.empty();
 }
 

@@ -46,7 +46,7 @@ struct SearchOptions : Objective {
 /// compute stream equally long only the best is kept.
 ///
 /// The program has to be a legal order, in which dependences keep every user of
-/// a buffer behind its producer. O(effort), and as many bytes as 4 * width *
+/// a buffer behind its producer. O(effort), and as many bytes as 2 * width *
 /// (nodes + buffers + streams) numbers take, in which the square root of the
 /// effort is above the nodes times the square root of the width.
 std::optional<Order> searchBeam(const Problem &problem,
