@@ -395,8 +395,8 @@ class Twice(nn.Module):
 
 
 def accumulate_twice(rank: int, is_replica: bool, way: str):
-    """Gradients of two steps of three micro-batches each, of which the last
-    reduces."""
+    """Gradients of three steps of three micro-batches each, of which the last reduces.
+    An adopted model gets other parameters with the same values between them."""
     import commsched.torch as cs
 
     torch.manual_seed(0)
@@ -413,7 +413,7 @@ def accumulate_twice(rank: int, is_replica: bool, way: str):
         call = torch.compile(model, backend="commsched", options={"inner": "eager"})
     generator = torch.Generator().manual_seed(rank)
     found = []
-    for _ in range(2):
+    for _ in range(3):
         for last in (False, False, True):
             if not is_replica:
                 model.set_requires_gradient_sync(last)
@@ -421,6 +421,9 @@ def accumulate_twice(rank: int, is_replica: bool, way: str):
                 call(torch.randn(4, 8, generator=generator)).backward()
         found += [get_local(p.grad).clone() for p in model.parameters()]
         model.zero_grad()
+        if way != "plain":
+            values = {name: v.clone() for name, v in model.state_dict().items()}
+            model.load_state_dict(values, assign=True)
     return found
 
 

@@ -217,10 +217,7 @@ def test_unreduced_gradients_are_not_lost(mesh):
     model.set_requires_gradient_sync(True)
     model[1](torch.ones(1, 4)).sum().backward()
     assert [p.grad is not None for p in model.parameters()] == [True] * 4
-    weight = model[0].weight
-    assert weight._backward_hooks
     cs.release(model)
-    assert not weight._backward_hooks
 
 
 def test_methods_that_are_forward_methods_stay(mesh):

@@ -71,12 +71,13 @@ class Read:
         state = self.accumulation
         if not self.parameter.requires_grad or reduces == state.reduces:
             return
-        if state.leaf is None:
-            state.leaf = self.make_leaf()
-            state.uses = torch.zeros(
-                (), device=self.parameter.device, requires_grad=True
-            )
-            state.hook = self.parameter.register_hook(lambda _: self._finish(others))
+        state.leaf, device = self.make_leaf(), self.parameter.device
+        if state.uses is None or state.uses.device != device:
+            state.uses = torch.zeros((), device=device, requires_grad=True)
+        if state.hook is not None:
+            state.hook.remove()
+        # What had it before may have been replaced.
+        state.hook = self.get_watched().register_hook(lambda _: self._finish(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
 
@@ -103,8 +104,8 @@ class Read:
         self.accumulation = Accumulation()
 
     def _finish(self, others: Iterable[Read]) -> None:
-        """Is called when the reduced gradient, which has what was pending, is about
-        to be added to that of the parameter."""
+        """Is called when the gradient of `get_watched`, with which what was pending is
+        reduced, is about to be added up."""
         self.accumulation.taken = self._take_pending()
         if self.accumulation.taken is not None:
             call_after_backward(lambda: _finish_all(others))
@@ -144,6 +145,11 @@ class Read:
         return self.read_keeping(parameter, state.leaf)
 
     def make_leaf(self) -> torch.Tensor:
+        """What gets gradients that are not reduced: what did so before, if it fits."""
+        raise NotImplementedError
+
+    def get_watched(self) -> torch.Tensor:
+        """What has a gradient where what was pending is reduced."""
         raise NotImplementedError
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
@@ -225,11 +231,20 @@ class ReadShards(Read):
         )
 
     def make_leaf(self) -> torch.Tensor:
+        like, before = self.parameter, self.accumulation.leaf
+        dtype = self.precision.reduce_dtype or like.dtype
+        if before is not None and (
+            before.grad is not None or (before.dtype, before.device) == (dtype, like.device)
+        ):
+            return before
         # It has no memory of its own: only its gradient counts.
-        dtype = self.precision.reduce_dtype or self.parameter.dtype
-        value = torch.zeros((), dtype=dtype, device=self.parameter.device)
+        value = torch.zeros((), dtype=dtype, device=like.device)
         value = self._as_distributed(value.expand(self.sharded.shape))
         return value.detach().requires_grad_()
+
+    def get_watched(self) -> torch.Tensor:
+        # Not the parameter: a DTensor loses hooks where a module is converted.
+        return self.accumulation.uses
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
         like = self.parameter
@@ -307,6 +322,10 @@ class ReadReplica(Read):
         self.mesh = mesh
 
     def make_leaf(self) -> torch.Tensor:
+        return self.parameter
+
+    def get_watched(self) -> torch.Tensor:
+        # What is pending has to be taken before the parameter's gradient is added.
         return self.parameter
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
