@@ -274,6 +274,8 @@ def replica(fake_world):
     ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
     ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
     ({}, lambda m: setattr(m.module[0], "sparse", True), "the gradient of '0'"),
+    ({}, lambda m: setattr(m.module[0], "max_norm", 1.0), "'0' has a max_norm"),
+    ({}, lambda m: m.module[0].weight.register_hook(lambda g: g), "a parameter of '0'"),
 ])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):
     model = replica(nn.Sequential(nn.Embedding(2, 2)), **options)
@@ -288,6 +290,9 @@ def test_a_replica_is_given_back(replica):
     cs.adopt(model)
     with pytest.raises(ValueError, match="adopted already"):
         cs.adopt(model)
+    for change in (model.join, lambda: model.register_comm_hook(None, allreduce_hook)):
+        with pytest.raises(RuntimeError, match="join and hooks for communication do"):
+            change()
     cs.release(model)
     assert (type(model), dict(model.named_parameters())) == kept
 

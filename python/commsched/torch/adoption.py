@@ -120,6 +120,15 @@ class AdoptedReplica:
         )
         return outputs
 
+    def _refuse(self, *args: object, **kwargs: object) -> None:
+        raise RuntimeError(
+            "join and hooks for communication do nothing for a "
+            "DistributedDataParallel that is adopted: call commsched.torch.release "
+            "first"
+        )
+
+    join_hook = register_comm_hook = _refuse
+
     @property
     def require_backward_grad_sync(self) -> bool:
         return vars(self)["require_backward_grad_sync"]
@@ -145,8 +154,9 @@ def adopt(model: nn.Module) -> nn.Module:
 
     ValueError: no module of the model is under `fully_shard`, or two that share a
     parameter are by themselves; a `DistributedDataParallel` looks for unused
-    parameters, has sparse gradients, hooks for its communication or a policy of mixed
-    precision, or reduces no gradients just then.
+    parameters, has sparse gradients, an embedding with `max_norm`, hooks for its
+    parameters or communication, or a policy of mixed precision, or reduces no
+    gradients just then.
     """
     if renamed := _find_renamed(model):
         warnings.warn(

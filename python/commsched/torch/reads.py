@@ -232,13 +232,13 @@ class ReadShards(Read):
 
     def make_leaf(self) -> torch.Tensor:
         like, before = self.parameter, self.accumulation.leaf
-        dtype = self.precision.reduce_dtype or like.dtype
+        dtype, device = self.precision.reduce_dtype or like.dtype, like.device
         if before is not None and (
-            before.grad is not None or (before.dtype, before.device) == (dtype, like.device)
+            before.grad is not None or (before.dtype, before.device) == (dtype, device)
         ):
             return before
         # It has no memory of its own: only its gradient counts.
-        value = torch.zeros((), dtype=dtype, device=like.device)
+        value = torch.zeros((), dtype=dtype, device=device)
         value = self._as_distributed(value.expand(self.sharded.shape))
         return value.detach().requires_grad_()
 

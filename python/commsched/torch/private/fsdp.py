@@ -204,9 +204,14 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     if hasattr(model, "buffer_hook"):
         return "it has a hook for its buffers"
     for name, module in model.module.named_modules():
-        is_sparse = isinstance(module, (nn.Embedding, nn.EmbeddingBag)) and module.sparse
-        if is_sparse and module.weight.requires_grad:
-            return f"the gradient of '{name}' is sparse"
+        if any(p._backward_hooks for p in module.parameters(recurse=False)):
+            return f"a parameter of '{name}' has hooks, which see what is not reduced"
+        is_embedding = isinstance(module, (nn.Embedding, nn.EmbeddingBag))
+        if is_embedding and module.weight.requires_grad:
+            if module.sparse:
+                return f"the gradient of '{name}' is sparse"
+            if module.max_norm is not None:
+                return f"'{name}' has a max_norm, and changes its weight in forwards"
     return None
 
 
