@@ -406,44 +406,12 @@ struct OrderCost {
   }
 };
 
-/// Simulates thousands of orders of one problem.
-class OrderJudge {
-public:
-  OrderJudge(const Problem &problem, const Contention &contention)
-      : problem(problem), contention(contention), initial(problem),
-        state(problem) {}
-
-  OrderCost judge(const Order &order);
-
-private:
-  const Problem &problem;
-  const Contention &contention;
-  const RunState initial;
-  RunState state;
-};
-
-} // namespace
-
-OrderCost OrderJudge::judge(const Order &order) {
-  state = initial;
-  OrderCost cost;
-  cost.peakBytes = initial.liveBytes();
-  for (NodeId node : order)
-    cost.peakBytes = std::max(cost.peakBytes, state.issue(node));
-  cost.stepNs = contention.isNone()
-                    ? state.clocks().stepNs()
-                    : simulate(problem, order, contention)->stepNs;
-  return cost;
-}
-
-namespace {
-
+/// Simulates thousands of orders of one problem, each of which has one
+/// operation at another position.
 class OrderImprover {
 public:
   OrderImprover(const Problem &problem, const Order &order,
-                const SearchOptions &options)
-      : problem(problem), options(options), judge(problem, options.contention),
-        order(order), positions(positionsOf(order)) {}
+                const SearchOptions &options);
 
   Order run();
 
@@ -451,16 +419,76 @@ private:
   uint32_t draw(uint32_t bound);
   std::pair<int32_t, int32_t> findRange(NodeId node) const;
   void move(int32_t from, int32_t to);
+  void findFreeing(BufferId id);
+  OrderCost judge();
 
   const Problem &problem;
   const SearchOptions &options;
-  OrderJudge judge;
   Order order;
   std::vector<int32_t> positions;
   uint64_t state = 0x9e3779b97f4a7c15;
+
+  // The live bytes, by the rules of simulateMemory().
+  int64_t initialBytes = 0;
+  /// By operation: what it allocates, and what it is the last to hold.
+  std::vector<int64_t> allocatedBytes, freedBytes;
+  /// By buffer: the operation that frees it, or noNode.
+  std::vector<NodeId> freeing;
+
+  const Clocks initialClocks;
+  Clocks clocks;
 };
 
 } // namespace
+
+OrderImprover::OrderImprover(const Problem &problem, const Order &order,
+                             const SearchOptions &options)
+    : problem(problem), options(options), order(order),
+      positions(positionsOf(order)), allocatedBytes(problem.numNodes()),
+      freedBytes(problem.numNodes()), freeing(problem.numBuffers(), noNode),
+      initialClocks(problem), clocks(problem) {
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const Buffer &buffer = problem.buffer(id);
+    (buffer.producer == noNode ? initialBytes
+                               : allocatedBytes[buffer.producer]) +=
+        buffer.bytes;
+    findFreeing(id);
+  }
+}
+
+/// Finds the operation that frees a buffer, after one that uses it has moved.
+void OrderImprover::findFreeing(BufferId id) {
+  const Buffer &buffer = problem.buffer(id);
+  NodeId last = buffer.producer;
+  if (!buffer.freed)
+    return;
+  for (NodeId user : problem.users(id))
+    if (last == noNode || positions[user] > positions[last])
+      last = user;
+  if (last == freeing[id])
+    return;
+  if (freeing[id] != noNode)
+    freedBytes[freeing[id]] -= buffer.bytes;
+  freedBytes[last] += buffer.bytes;
+  freeing[id] = last;
+}
+
+OrderCost OrderImprover::judge() {
+  clocks = initialClocks;
+  int64_t live = initialBytes;
+  OrderCost cost;
+  cost.peakBytes = live;
+  for (NodeId node : order) {
+    clocks.issue(node);
+    live += allocatedBytes[node];
+    cost.peakBytes = std::max(cost.peakBytes, live);
+    live -= freedBytes[node];
+  }
+  cost.stepNs = options.contention.isNone()
+                    ? clocks.stepNs()
+                    : simulate(problem, order, options.contention)->stepNs;
+  return cost;
+}
 
 /// Returns a number below `bound`, from a linear congruential generator (D. E.
 /// Knuth, MMIX): the same on every platform.
@@ -495,6 +523,8 @@ void OrderImprover::move(int32_t from, int32_t to) {
     std::rotate(begin + to, begin + from, begin + from + 1);
   for (int32_t i = std::min(from, to); i <= std::max(from, to); ++i)
     positions[order[i]] = i;
+  for (BufferId id : problem.buffersUsedBy(order[to]))
+    findFreeing(id);
 }
 
 Order OrderImprover::run() {
@@ -503,7 +533,7 @@ Order OrderImprover::run() {
   int64_t effortPerMove = options.contention.isNone() ? size : 16 * size;
   constexpr int64_t maxMoves = 1 << 16;
   int64_t numMoves = std::min(options.effort / effortPerMove, maxMoves);
-  OrderCost current = judge.judge(order), best = current;
+  OrderCost current = judge(), best = current;
   Order bestOrder = order;
   // At first, an eighth of what can be gained at most.
   int64_t firstThreshold = (current.stepNs - options.goalNs) / 8;
@@ -519,7 +549,7 @@ Order OrderImprover::run() {
         first + static_cast<int32_t>(draw(static_cast<uint32_t>(last - first)));
     to += to >= from;
     move(from, to);
-    OrderCost cost = judge.judge(order);
+    OrderCost cost = judge();
     constexpr int64_t numPhases = 64;
     int64_t threshold = firstThreshold / numPhases *
                         (numPhases - 1 - done * numPhases / numMoves);
