@@ -57,6 +57,12 @@ public:
   FailureOr<bool> run();
 
 private:
+  /// scheduleLoop(), or where a known number of iterations takes less time one
+  /// after the other, as for the few that the shortest period begins and ends
+  /// with, their schedule.
+  FailureOr<std::optional<ScheduledLoop>>
+  scheduleRun(scf::ForOp loop, LoopSchedulingOptions within,
+              LoopProblem::DeclineFunction decline);
   FailureOr<std::optional<ScheduledLoop>> schedule(scf::ForOp loop);
   /// Returns a copy of the loop, behind it, whose gathers are merged, with its
   /// schedule, if that is better than `scheduled`.
@@ -235,15 +241,38 @@ void LoopPipeliner::readLimit(Operation *loop) {
 }
 
 FailureOr<std::optional<ScheduledLoop>>
+LoopPipeliner::scheduleRun(scf::ForOp loop, LoopSchedulingOptions within,
+                           LoopProblem::DeclineFunction decline) {
+  FailureOr<std::optional<ScheduledLoop>> shortest =
+      scheduleLoop(loop, /*outerBytes=*/0, costs, within, decline);
+  std::optional<int64_t> count = getCount(loop);
+  if (failed(shortest) || !*shortest || !count ||
+      (*shortest)->schedule.order.depth() == 1)
+    return shortest;
+  auto getRunNs = [&](const ScheduledLoop &of) {
+    return of.computeRunNs(of.schedule, *count);
+  };
+  within.maxDepth = 1;
+  FailureOr<std::optional<ScheduledLoop>> apart =
+      scheduleLoop(loop, /*outerBytes=*/0, costs, within, decline);
+  if (failed(apart) || findObstacle(**apart, count) ||
+      (!findObstacle(**shortest, count) &&
+       getRunNs(**shortest) <= getRunNs(**apart)))
+    return failed(apart) ? std::move(apart) : std::move(shortest);
+  return apart;
+}
+
+FailureOr<std::optional<ScheduledLoop>>
 LoopPipeliner::schedule(scf::ForOp loop) {
   LoopSchedulingOptions within = options;
   within.budget.bytes =
       insideBytes == unlimited
           ? unlimited
           : insideBytes + computeCountedBytes(*loop.getBody());
-  FailureOr<std::optional<ScheduledLoop>> scheduled = scheduleLoop(
-      loop, /*outerBytes=*/0, costs, within,
-      [&](Location where, StringRef reason) { remarkKept(where, reason); });
+  FailureOr<std::optional<ScheduledLoop>> scheduled =
+      scheduleRun(loop, within, [&](Location where, StringRef reason) {
+        remarkKept(where, reason);
+      });
   if (failed(scheduled) || !*scheduled || !hasRemarks)
     return scheduled;
   StringRef name = function.getSymName();
@@ -274,8 +303,8 @@ LoopPipeliner::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled) {
     return Outcome();
   LoopSchedulingOptions within = options;
   within.budget.bytes = scheduled.limitBytes;
-  FailureOr<std::optional<ScheduledLoop>> other = scheduleLoop(
-      *copy, /*outerBytes=*/0, costs, within, [](Location, StringRef) {});
+  FailureOr<std::optional<ScheduledLoop>> other =
+      scheduleRun(*copy, within, [](Location, StringRef) {});
   if (failed(other))
     return failure();
   std::optional<int64_t> count = getCount(loop);

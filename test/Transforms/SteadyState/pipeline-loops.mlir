@@ -232,3 +232,26 @@ func.func @rotated(%x: tensor<256xf32>, %zero: tensor<f32>) -> (tensor<256xf32>,
   }
   return %y#0, %y#1 : tensor<256xf32>, tensor<f32>
 }
+
+// -----
+
+// Two iterations one after the other take 2 * 27 ns. With both in progress a period
+// takes 22, and the first gather, which nothing hides, 15 more.
+
+commsched.group @g size(4)
+
+// REMARK: LoopPipelined | {{.*}}Function=few | {{.*}}Depth=1, {{.*}}PeriodBoundNs=22, PeriodNsAfter=27, PeriodNsBefore=37, {{.*}}RunNsAfter=54, RunNsBefore=74
+func.func @few(%x: tensor<16xf32>, %w: tensor<4xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> tensor<16xf32> {
+    %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 15 : i64} : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
+    %b = commsched.compute "use"(%a, %g) {commsched.runtime_ns = 12 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %c = commsched.compute "own"(%a) {commsched.runtime_ns = 10 : i64} : (tensor<16xf32>) -> tensor<16xf32>
+    %d = commsched.compute "add"(%b, %c) {commsched.runtime_ns = 0 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %d : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}
