@@ -235,19 +235,29 @@ static void addBesideBytes(func::FuncOp half, int64_t bytes) {
                            Builder(half.getContext()).getI64IntegerAttr(bytes));
 }
 
+/// Keeps on functions that are no joint ones, and that are scheduled, what
+/// their callers hold: a budget in bytes is one of the step.
+static void keepCallerBytes(ModuleOp module, const SymbolUserMap &users) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (saysForwardOutputs(function) || getBesideBytes(function) ||
+        getBlocksWithCollectives(function).empty())
+      continue;
+    if (int64_t bytes = computeCallerBytes(function, users))
+      addBesideBytes(function, bytes);
+  }
+}
+
 void FitMemory::runOnOperation() {
   ModuleOp module = getOperation();
   auto joints = llvm::to_vector(llvm::make_filter_range(
       module.getOps<func::FuncOp>(), saysForwardOutputs));
-  if (joints.empty() && frontier.empty())
+  // What then follows has the same options, and says what is wrong with them.
+  if (joints.empty() && frontier.empty() && optionError)
     return markAllAnalysesPreserved();
   if (failed(emitOptionError(module, optionError)))
     return signalPassFailure();
-  if (joints.empty()) {
-    if (failed(writeOtherFrontiers()))
-      signalPassFailure();
-    return;
-  }
+  if (joints.empty() && !frontier.empty() && failed(writeOtherFrontiers()))
+    return signalPassFailure();
   // Not the pass manager's, which prepare() clears.
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
       CostAnalysis::create(module);
@@ -258,6 +268,9 @@ void FitMemory::runOnOperation() {
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);
+  keepCallerBytes(module, users);
+  if (joints.empty())
+    return;
   std::vector<Replacement> replacements;
   frontiers.clear();
   bool failedAny = false;

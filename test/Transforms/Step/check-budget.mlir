@@ -1,10 +1,12 @@
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=500 -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXCEEDED
 // RUN: not commsched-opt %s --commsched-pipeline="memory-budget=500 strict" -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=512 -o %t 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+// RUN: grep -c "@part.*commsched.beside_bytes = 128" %t
 // RUN: commsched-opt %s --commsched-pipeline="memory-budget=1012 reserved-bytes=512" -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESERVED
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=50% -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
 
-// STRICT: error: cannot be scheduled: the schedule that needs least takes 512 bytes, 12 over the budget of 500
+// STRICT: error: cannot be scheduled: the schedule that needs least takes 384 bytes, 12 over the budget of 372
+// EXCEEDED: warning: 'part': memory-budget=500 cannot be met: the schedule that needs least takes 384 bytes, 12 over the budget of 372
 // EXCEEDED-NOT: warning
 // EXCEEDED: warning: 'step': memory-budget=500 cannot be met: the schedule that needs least takes 512 bytes, 12 over the budget of 500
 // EXCEEDED-NOT: warning
