@@ -40,9 +40,9 @@ def commsched(
     """
     if mode is not None:
         raise ValueError(
-            f"the backend 'commsched' has no mode {mode!r}; with Inductor's "
-            "modes use torch.compile(model, mode=..., "
-            "options=commsched.torch.inductor_options(...))"
+            f"the backend 'commsched' has no mode {mode!r}; for Inductor's use "
+            "torch.compile(model, options=commsched.torch.inductor_options("
+            f"torch._inductor.list_mode_options({mode!r})))"
         )
     checked = _checked(options)
     needed = ["inductor"] if checked.inner == "inductor" else []
