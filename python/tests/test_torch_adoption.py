@@ -290,9 +290,13 @@ def test_a_replica_is_given_back(replica):
     cs.adopt(model)
     with pytest.raises(ValueError, match="adopted already"):
         cs.adopt(model)
-    for change in (model.join, lambda: model.register_comm_hook(None, allreduce_hook)):
-        with pytest.raises(RuntimeError, match="join and hooks for communication do"):
-            change()
+    for use in (
+        model.join,
+        lambda: model.register_comm_hook(None, allreduce_hook),
+        lambda: model.reducer.prepare_for_backward([]),
+    ):
+        with pytest.raises(RuntimeError, match="join, hooks for communication, and st"):
+            use()
     cs.release(model)
     assert (type(model), dict(model.named_parameters())) == kept
 

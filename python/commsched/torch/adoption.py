@@ -122,12 +122,13 @@ class AdoptedReplica:
 
     def _refuse(self, *args: object, **kwargs: object) -> None:
         raise RuntimeError(
-            "join and hooks for communication do nothing for a "
-            "DistributedDataParallel that is adopted: call commsched.torch.release "
-            "first"
+            "join, hooks for communication, and stages of torch.distributed.pipelining "
+            "do not reduce the gradients of a DistributedDataParallel that is adopted: "
+            "call commsched.torch.release first"
         )
 
     join_hook = register_comm_hook = _refuse
+    reducer = property(_refuse)  # Which stages ask to reduce.
 
     @property
     def require_backward_grad_sync(self) -> bool:
