@@ -1,4 +1,9 @@
 // RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN:   | FileCheck %s --enable-var-scope --check-prefix=STATE
+// RUN: commsched-opt %s -o /dev/null --remarks-filter=commsched \
+// RUN:   --test-commsched-steady-state="memory-budget=200%% max-depth=2" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s
 // RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
@@ -9,6 +14,20 @@
 // RUN:   | FileCheck %s --check-prefix=SLOW
 // RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report="format=json allocator=pytorch" -o /dev/null | FileCheck %s --check-prefix=SEGMENTS
+
+// A reduction that takes longer than either operator is in flight from one call
+// to the next. Constants are not part of the state.
+
+// REMARK: [Passed] StepRepeated | {{.*}}Function=average | {{.*}}PeriodBoundNs=60, PeriodNsAfter=60, PeriodNsBefore=100
+// STATE-LABEL: func.func @average(
+// STATE:       func.func @average_prologue({{.*}}) -> (tensor<64xf32>, !commsched.future<tensor<64xf32>>)
+// STATE:       func.func @average_steady({{.*}}%{{[a-z0-9]+}}: tensor<64xf32> {commsched.freeable}
+// STATE-SAME:    %[[PENDING:[a-z0-9]+]]: !commsched.future<tensor<64xf32>>,
+// STATE:         arith.constant dense<2.0
+// STATE:         commsched.wait %[[PENDING]]
+// STATE:         %[[NEXT:.+]] = commsched.all_reduce
+// STATE:         return %{{.+}}, %[[NEXT]] :
+// STATE:       func.func @average_epilogue(
 
 // A step has the period of its program; its steady state has that of what
 // overlaps, where the reduction ends in the next period. Two repetitions in a
