@@ -72,8 +72,15 @@ LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
   int64_t limitBytes = *scheduling.budget.bytes;
   if (bytes <= limitBytes)
     return success();
-  return reportOverBudget(function, memoryBudget, bytes - limitBytes,
-                          explainExcess(bytes, limitBytes), strict);
+  reason = explainExcess(bytes, limitBytes);
+  if ((*report)->reserved)
+    reason =
+        ("the allocator reserves " + Twine(bytes) +
+         " bytes for the schedule that needs least, " +
+         Twine(bytes - limitBytes) + " over the budget of " + Twine(limitBytes))
+            .str();
+  return reportOverBudget(function, memoryBudget, bytes - limitBytes, reason,
+                          strict);
 }
 
 void CheckBudget::runOnOperation() {

@@ -4,6 +4,7 @@
 // RUN: grep -c "@part.*commsched.beside_bytes = 128" %t
 // RUN: commsched-opt %s --commsched-pipeline="memory-budget=1012 reserved-bytes=512" -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESERVED
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=50% -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+// RUN: commsched-opt %s --commsched-pipeline="memory-budget=1000 budget-on=reserved" -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALLOCATED
 
 // STRICT: error: cannot be scheduled: the schedule that needs least takes 384 bytes, 12 over the budget of 372
 // EXCEEDED: warning: 'part': memory-budget=500 cannot be met: the schedule that needs least takes 384 bytes, 12 over the budget of 372
@@ -11,6 +12,7 @@
 // EXCEEDED: warning: 'step': memory-budget=500 cannot be met: the schedule that needs least takes 512 bytes, 12 over the budget of 500
 // EXCEEDED-NOT: warning
 // FITS-NOT: warning
+// ALLOCATED: warning: 'step': memory-budget=1000 cannot be met: the allocator reserves 2097152 bytes for the schedule that needs least, 2096152 over the budget of 1000
 // RESERVED: warning: 'step': memory-budget=1012 cannot be met: the schedule that needs least takes 512 bytes, 12 over the budget of 500
 
 // A step with what its parts do not know of: 64 bytes for each argument, 256 for
