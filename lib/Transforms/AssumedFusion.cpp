@@ -94,6 +94,11 @@ bool AssumedFusion::readsOnTheWay(Operation *user, Operation *op) {
          (getRole(user).isConsumer || fused.contains(user));
 }
 
+bool AssumedFusion::mayJoinCopyIn(Operation *op) {
+  return op->getNumResults() == 1 && op->hasOneUse() && !isPinned(op) &&
+         getRole(op).isProducer;
+}
+
 bool AssumedFusion::mayBeFused(Operation *op) {
   if (op->getNumResults() != 1 || op->use_empty() || isPinned(op) ||
       !getRole(op).isProducer)

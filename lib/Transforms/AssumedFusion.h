@@ -56,6 +56,10 @@ public:
   /// on those in their regions. Linear in the operations and their uses.
   void decide(Block &block);
 
+  /// Whether a copy-in in the place of the only user of `op` computes it on the
+  /// way.
+  bool mayJoinCopyIn(Operation *op);
+
   // Of operations that were decided on:
   bool isFused(Operation *op) const { return fused.contains(op); }
   bool isAbsorbed(Operation *op) const { return absorbed.contains(op); }

@@ -59,9 +59,9 @@ BucketPricer::BucketPricer(const BlockProblem &problem, OperationCosts &costs)
   fusion->decide(*problem.getOperation(0)->getBlock());
 }
 
-/// What the copy-out of a bucket of gathers takes where what reads a result
-/// may compute it on the way, the transposition behind it included. None where
-/// a size is not known.
+/// What the copy-out of a bucket takes where what reads a result may compute it
+/// on the way, the transposition behind it included. None where a size is not
+/// known.
 std::optional<int64_t>
 BucketPricer::getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members) {
   int64_t totalNs = 0;
@@ -72,6 +72,32 @@ BucketPricer::getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members) {
     if (!time || llvm::AddOverflow(totalNs, *time, totalNs))
       return std::nullopt;
   }
+  return totalNs;
+}
+
+/// Lets the copy-in of a bucket compute on the way what only its members read.
+/// Returns what this takes without it.
+int64_t BucketPricer::fuseIntoCopyIn(ArrayRef<CollectiveOpInterface> members,
+                                     BucketCost &cost) {
+  int64_t totalNs = 0;
+  for (CollectiveOpInterface member : members)
+    for (Value operand : member->getOperands()) {
+      Operation *op = operand.getDefiningOp();
+      auto node = nodes.find(op);
+      std::optional<int64_t> bytes = getStaticBytes(getSizedType(operand));
+      if (node == nodes.end() || !bytes || !fusion->mayJoinCopyIn(op) ||
+          problem.getProblem().kind(node->second) !=
+              schedule::NodeKind::Compute ||
+          llvm::is_contained(cost.absorbed, node->second))
+        continue;
+      int64_t ns = costs.getRuntimeNs(op);
+      // It reads what `op` does in place of what `op` writes.
+      int64_t copyNs = cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                                           cost::ElementKind::F32, 2 * *bytes);
+      cost.copyInNs += std::max<int64_t>(ns - copyNs, 0);
+      cost.absorbed.push_back(node->second);
+      totalNs += ns;
+    }
   return totalNs;
 }
 
@@ -87,13 +113,17 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
         estimateBucket(costs, members, mode, casts);
     if (!cost)
       continue;
-    if (fusion && cost->copyOutNs > 0)
+    if (fusion && mode == BucketMode::Copy)
       cost->copyOutNs = getFusedCopyOutNs(members).value_or(cost->copyOutNs);
-    int64_t totalNs = cost->copyInNs + cost->collectiveNs + cost->copyOutNs;
+    int64_t absorbedNs = 0;
     for (Operation *cast : casts) {
-      totalNs -= costs.getRuntimeNs(cast);
+      absorbedNs += costs.getRuntimeNs(cast);
       cost->absorbed.push_back(nodes.at(cast));
     }
+    if (fusion && cost->copyInNs > 0)
+      absorbedNs += fuseIntoCopyIn(members, *cost);
+    int64_t totalNs =
+        cost->copyInNs + cost->collectiveNs + cost->copyOutNs - absorbedNs;
     if (totalNs >= leastNs)
       continue;
     leastNs = totalNs;

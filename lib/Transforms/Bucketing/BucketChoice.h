@@ -318,9 +318,9 @@ public:
   BucketPricer(const BlockProblem &problem, OperationCosts &costs);
 
   /// The first of the modes in which the members cost least, all on streams and
-  /// in copies counted; the first of them if no cost is known. Copies out are
-  /// fused as commsched-assume-fusion fuses those of the merged program, if it
-  /// has priced this one. Linear in the members and the uses of what they send
+  /// in copies counted; the first of them if no cost is known. Copies are fused
+  /// as commsched-assume-fusion fuses those of the merged program, if it has
+  /// priced this one. Linear in the members and the uses of what they send
   /// and deliver.
   PricedBucket price(ArrayRef<schedule::NodeId> starts,
                      ArrayRef<BucketMode> modes);
@@ -328,6 +328,8 @@ public:
 private:
   std::optional<int64_t>
   getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members);
+  int64_t fuseIntoCopyIn(ArrayRef<CollectiveOpInterface> members,
+                         schedule::BucketCost &cost);
 
   const BlockProblem &problem;
   OperationCosts &costs;
