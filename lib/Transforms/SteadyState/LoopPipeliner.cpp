@@ -476,14 +476,33 @@ FailureOr<bool> LoopPipeliner::pipeline(Operation *loop) {
   return true;
 }
 
+static bool isLoop(Operation *op) {
+  return isa<LoopLikeOpInterface>(op) || isStableHloWhile(op);
+}
+
+/// Whether collectives are directly in one of its blocks.
+static bool holdsCollectives(Operation *loop) {
+  return llvm::any_of(loop->getRegions(), [](Region &region) {
+    return llvm::any_of(region.getOps(), llvm::IsaPred<CollectiveOpInterface>);
+  });
+}
+
 FailureOr<bool> LoopPipeliner::run() {
-  SmallVector<Operation *> loops = getLoopsWithCollectives(function);
   bool isChanged = false, isFirst = !getBaselinePeakBytes(function);
-  if (!loops.empty() && function.getBody().hasOneBlock())
+  if (!getLoopsWithCollectives(function).empty() &&
+      function.getBody().hasOneBlock())
     keepBaselineBytes(function, function.front(),
                       isFirst ? simulateBlockMemory(function.front()).peakBytes
                               : 0);
+  // A loop comes behind those in it, of which it then holds what was peeled.
+  SmallVector<Operation *> loops;
+  function.walk([&](Operation *op) {
+    if (isLoop(op))
+      loops.push_back(op);
+  });
   for (Operation *loop : loops) {
+    if (!holdsCollectives(loop))
+      continue;
     readLimit(loop);
     FailureOr<bool> pipelined = pipeline(loop);
     if (failed(pipelined))
@@ -497,13 +516,12 @@ FailureOr<bool> LoopPipeliner::run() {
 
 SmallVector<Operation *>
 mlir::commsched::getLoopsWithCollectives(func::FuncOp function) {
-  // A loop with a condition has collectives in several blocks.
-  llvm::SetVector<Operation *> loops;
-  for (Block *block : getBlocksWithCollectives(function))
-    if (Operation *parent = block->getParentOp();
-        isa<LoopLikeOpInterface>(parent) || isStableHloWhile(parent))
-      loops.insert(parent);
-  return loops.takeVector();
+  SmallVector<Operation *> loops;
+  function.walk([&](Operation *op) {
+    if (isLoop(op) && holdsCollectives(op))
+      loops.push_back(op);
+  });
+  return loops;
 }
 
 FailureOr<bool>

@@ -255,3 +255,32 @@ func.func @few(%x: tensor<16xf32>, %w: tensor<4xf32>) -> tensor<16xf32> {
   }
   return %r : tensor<16xf32>
 }
+
+// -----
+
+// Of micro-batches around layers the loop of the layers is first. What it has peeled
+// off, the gather of the first layer, then is one of each micro-batch, and hides
+// under the micro-batch before.
+
+commsched.group @g size(4)
+
+// REMARK: LoopPipelined | {{.*}}Function=nested | {{.*}}Depth=2, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80,
+// REMARK: LoopPipelined | {{.*}}Function=nested | {{.*}}Depth=2, {{.*}}PeriodNsAfter=240, PeriodNsBefore=270,
+func.func @nested(%x: tensor<16xf32>, %w: tensor<3x4xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %sum = scf.for %m = %c0 to %c8 step %c1 iter_args(%s = %x) -> tensor<16xf32> {
+    %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> tensor<16xf32> {
+      %shard = tensor.extract_slice %w[%i, 0] [1, 4] [1, 1] {commsched.runtime_ns = 0 : i64} : tensor<3x4xf32> to tensor<4xf32>
+      %f = commsched.all_gather %shard on @g dim(0) {commsched.runtime_ns = 30 : i64} : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+      %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
+      %b = commsched.compute "mm"(%a, %g) {commsched.runtime_ns = 50 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+      scf.yield %b : tensor<16xf32>
+    }
+    %t = commsched.compute "add"(%s, %y) {commsched.runtime_ns = 90 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %t : tensor<16xf32>
+  }
+  return %sum : tensor<16xf32>
+}
