@@ -265,10 +265,10 @@ FailureOr<bool> BudgetTrials::isWithinAnyway() {
 FailureOr<SchedulingOptions> BudgetTrials::choose() {
   SmallVector<MemoryBudget> budgets = listBudgets();
   if (budgets.size() == 1) {
-    FailureOr<bool> isWithin = isWithinAnyway();
-    if (failed(isWithin))
+    FailureOr<bool> isFree = isWithinAnyway();
+    if (failed(isFree))
       return failure();
-    if (*isWithin)
+    if (*isFree)
       return given;
   }
   if (failed(tryAll(budgets)))

@@ -355,8 +355,7 @@ static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
     (*kernel)->setDiscardableAttrs(attributes);
   if (succeeded(kernel) && isPipelined)
     (*kernel)->setAttr("commsched.pipelined", rewriter.getUnitAttr());
-  // What the next iteration took may now be used in its own stage alone.
-  return succeeded(kernel) ? dropUnused(*kernel) : kernel;
+  return kernel;
 }
 
 FailureOr<scf::ForOp>
@@ -365,9 +364,11 @@ mlir::commsched::applySchedule(scf::ForOp loop,
   ArithmeticListener listener;
   IRRewriter rewriter(loop->getContext(), &listener);
   FailureOr<scf::ForOp> kernel = pipeline(rewriter, loop, scheduled);
-  if (succeeded(kernel))
-    listener.simplify();
-  return kernel;
+  if (failed(kernel))
+    return kernel;
+  listener.simplify();
+  // What the next iteration took may now be used in its own stage alone.
+  return dropUnused(*kernel);
 }
 
 /// Returns whether `loop` has at least `count` iterations, as a value; no
@@ -446,15 +447,17 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   moveInto(rewriter, loop, guard.thenBlock());
   moveInto(rewriter, few, guard.elseBlock());
   AssumedBounds bounds(rewriter, loop, leastCount);
-  LogicalResult pipelined = pipeline(rewriter, loop, scheduled);
+  FailureOr<scf::ForOp> kernel = pipeline(rewriter, loop, scheduled);
   bounds.restore(rewriter);
-  if (failed(pipelined)) {
+  if (failed(kernel)) {
     rewriter.moveOpBefore(loop, guard);
     rewriter.replaceOp(guard, loop.getResults());
     // What the check computed is not used, and folds away.
   }
   listener.simplify();
-  return pipelined;
+  if (succeeded(kernel))
+    dropUnused(*kernel);
+  return kernel;
 }
 
 //===----------------------------------------------------------------------===//
