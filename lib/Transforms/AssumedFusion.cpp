@@ -94,14 +94,17 @@ bool AssumedFusion::readsOnTheWay(Operation *user, Operation *op) {
          (getRole(user).isConsumer || fused.contains(user));
 }
 
-bool AssumedFusion::mayJoinCopyIn(Operation *op) {
-  return op->getNumResults() == 1 && op->hasOneUse() && !isPinned(op) &&
+bool AssumedFusion::isProducer(Operation *op) {
+  return op->getNumResults() == 1 && !op->use_empty() && !isPinned(op) &&
          getRole(op).isProducer;
 }
 
+bool AssumedFusion::mayJoinCopyIn(Operation *op) {
+  return isProducer(op) && op->hasOneUse();
+}
+
 bool AssumedFusion::mayBeFused(Operation *op) {
-  if (op->getNumResults() != 1 || op->use_empty() || isPinned(op) ||
-      !getRole(op).isProducer)
+  if (!isProducer(op))
     return false;
   return llvm::all_of(op->getUsers(),
                       [&](Operation *user) { return readsOnTheWay(user, op); });

@@ -78,6 +78,7 @@ private:
   FusionRole getRole(Operation *op);
   FusionRole getCallRole(CallOpInterface call);
   bool readsOnTheWay(Operation *user, Operation *op);
+  bool isProducer(Operation *op);
   bool mayBeFused(Operation *op);
   bool mayBeAbsorbed(Operation *op);
 

@@ -79,6 +79,8 @@ BucketPricer::getFusedCopyOutNs(ArrayRef<CollectiveOpInterface> members) {
 /// Returns what this takes without it.
 int64_t BucketPricer::fuseIntoCopyIn(ArrayRef<CollectiveOpInterface> members,
                                      BucketCost &cost) {
+  // Casts; all others are reached once.
+  DenseSet<NodeId> known(cost.absorbed.begin(), cost.absorbed.end());
   int64_t totalNs = 0;
   for (CollectiveOpInterface member : members)
     for (Value operand : member->getOperands()) {
@@ -88,7 +90,7 @@ int64_t BucketPricer::fuseIntoCopyIn(ArrayRef<CollectiveOpInterface> members,
       if (node == nodes.end() || !bytes || !fusion->mayJoinCopyIn(op) ||
           problem.getProblem().kind(node->second) !=
               schedule::NodeKind::Compute ||
-          llvm::is_contained(cost.absorbed, node->second))
+          known.contains(node->second))
         continue;
       int64_t ns = costs.getRuntimeNs(op);
       // It reads what `op` does in place of what `op` writes.

@@ -72,13 +72,12 @@ LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
   int64_t limitBytes = *scheduling.budget.bytes;
   if (bytes <= limitBytes)
     return success();
-  reason = explainExcess(bytes, limitBytes);
-  if ((*report)->reserved)
-    reason =
-        ("the allocator reserves " + Twine(bytes) +
-         " bytes for the schedule that needs least, " +
-         Twine(bytes - limitBytes) + " over the budget of " + Twine(limitBytes))
-            .str();
+  reason = (*report)->reserved ? ("the allocator reserves " + Twine(bytes) +
+                                  " bytes for the schedule that needs least, " +
+                                  Twine(bytes - limitBytes) +
+                                  " over the budget of " + Twine(limitBytes))
+                                     .str()
+                               : explainExcess(bytes, limitBytes);
   return reportOverBudget(function, memoryBudget, bytes - limitBytes, reason,
                           strict);
 }
