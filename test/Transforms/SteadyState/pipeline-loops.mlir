@@ -209,7 +209,8 @@ func.func @scan(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
 }
 
 // A period begins behind the first wait of an iteration. "finish" and "prepare" of
-// the next iteration are in one period, so that the state is not carried.
+// the next iteration are in one period, so that the state is not carried. Nor is a
+// counter that nothing reads.
 
 // REMARK: LoopPipelined | {{.*}}Function=rotated | {{.*}}Depth=2
 // CHECK-LABEL: func.func @rotated(
@@ -219,7 +220,7 @@ func.func @rotated(%x: tensor<256xf32>, %zero: tensor<f32>) -> (tensor<256xf32>,
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  %y:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%state = %x, %sum = %zero) -> (tensor<256xf32>, tensor<f32>) {
+  %y:3 = scf.for %i = %c0 to %c8 step %c1 iter_args(%state = %x, %sum = %zero, %count = %c0) -> (tensor<256xf32>, tensor<f32>, index) {
     %p = commsched.compute "prepare"(%state) {commsched.runtime_ns = 300 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 300 : i64} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
     %v = commsched.wait %f : !commsched.future<tensor<256xf32>>
@@ -228,7 +229,8 @@ func.func @rotated(%x: tensor<256xf32>, %zero: tensor<f32>) -> (tensor<256xf32>,
     %m = commsched.wait %g : !commsched.future<tensor<f32>>
     %t = commsched.compute "add"(%sum, %m) {commsched.runtime_ns = 10 : i64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
     %next = commsched.compute "finish"(%v) {commsched.runtime_ns = 300 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    scf.yield %next, %t : tensor<256xf32>, tensor<f32>
+    %more = arith.addi %count, %c1 : index
+    scf.yield %next, %t, %more : tensor<256xf32>, tensor<f32>, index
   }
   return %y#0, %y#1 : tensor<256xf32>, tensor<f32>
 }
