@@ -324,11 +324,21 @@ OperationCosts::estimateCollective(const CollectiveQuery &query) const {
 
 int64_t OperationCosts::getPackingNs(int64_t sentBytes, int64_t deliveredBytes,
                                      int64_t tensors) const {
-  auto copy = [&](int64_t bytes, int64_t kernels) {
+  auto copy = [&](int64_t bytes, int64_t kernels) -> int64_t {
+    if (bytes == 0)
+      return 0;
     return cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32,
                                saturatingAdd(bytes, bytes), kernels);
   };
   return saturatingAdd(copy(sentBytes, 1), copy(deliveredBytes, tensors));
+}
+
+/// The bytes of those of `types` whose size is known.
+static int64_t addKnownBytes(ArrayRef<Type> types) {
+  int64_t total = 0;
+  for (Type type : types)
+    total = saturatingAdd(total, getStaticBytes(type).value_or(0));
+  return total;
 }
 
 /// Whether `collective` stands for several, which are packed into one message
@@ -338,21 +348,46 @@ static bool isPackedLater(CollectiveOpInterface collective) {
          collective->hasAttr(originAttrName) && hasPackedLaunches(collective);
 }
 
+/// The bytes of `types` that are copied so that what goes to one rank lies
+/// together, if `dim` is cut: all, unless it is the first that is not 1.
+static int64_t getMovedBytes(TypeRange types, int64_t dim) {
+  return addKnownBytes(
+      llvm::to_vector(llvm::make_filter_range(types, [&](Type type) {
+        ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+        return llvm::any_of(shape.take_front(dim),
+                            [](int64_t size) { return size != 1; });
+      })));
+}
+
+/// The time of the copies that are made around `collective` when it becomes an
+/// operation of another dialect. Nothing else stands for them.
+static int64_t getLaterCopiesNs(const OperationCosts &costs,
+                                CollectiveOpInterface collective) {
+  if (isPackedLater(collective))
+    return costs.getPackingNs(
+        *collective.getOperandBytes(), *collective.getResultBytes(),
+        static_cast<int64_t>(collective.getSentValues().size()));
+  auto exchange = dyn_cast<AllToAllOp>(collective.getOperation());
+  if (!exchange || exchange.getSplitDim() == exchange.getConcatDim() ||
+      !hasPackedLaunches(collective))
+    return 0;
+  return costs.getPackingNs(
+      getMovedBytes(exchange.getSentValues().getTypes(),
+                    exchange.getSplitDim()),
+      getMovedBytes(exchange.getDeliveredTypes(), exchange.getConcatDim()),
+      /*tensors=*/1);
+}
+
 std::optional<CollectiveEstimate>
 OperationCosts::estimateCollective(CollectiveOpInterface collective) {
   std::optional<CollectiveQuery> query = getQuery(collective);
   if (!query)
     return std::nullopt;
-  bool isPacked = isPackedLater(collective);
-  int64_t tensors = query->tensors;
-  if (isPacked)
+  if (isPackedLater(collective))
     query->tensors = 1;
   CollectiveEstimate estimate = estimateCollective(*query);
-  // Nothing else stands for these copies.
-  if (isPacked)
-    estimate.timeNs = saturatingAdd(
-        estimate.timeNs, getPackingNs(*collective.getOperandBytes(),
-                                      *collective.getResultBytes(), tensors));
+  estimate.timeNs =
+      saturatingAdd(estimate.timeNs, getLaterCopiesNs(*this, collective));
   auto own = dyn_cast<CostOpInterface>(collective.getOperation());
   if (!own || estimate.source == CollectiveEstimate::Source::Profile)
     return estimate;
@@ -418,14 +453,6 @@ OperationPrice OperationCosts::estimateBytes(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Stand-ins
 //===----------------------------------------------------------------------===//
-
-/// The bytes of those of `types` whose size is known.
-static int64_t addKnownBytes(ArrayRef<Type> types) {
-  int64_t total = 0;
-  for (Type type : types)
-    total = saturatingAdd(total, getStaticBytes(type).value_or(0));
-  return total;
-}
 
 int64_t OperationCosts::assumeNs(Operation *op) {
   int64_t read = addKnownBytes(getSizedTypes(op->getOperands()));

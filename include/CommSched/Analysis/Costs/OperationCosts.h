@@ -129,7 +129,8 @@ public:
   estimateCollective(const cost::CollectiveQuery &query) const;
 
   /// The time of one kernel that packs tensors of so many bytes together, and
-  /// of one for each of them that takes it out of what is delivered.
+  /// of one for each of them that takes it out of what is delivered. No bytes
+  /// take no kernel.
   int64_t getPackingNs(int64_t sentBytes, int64_t deliveredBytes,
                        int64_t tensors) const;
 
