@@ -10,8 +10,8 @@ are killed.
 A function is found by its file and name, so it has to be at the top level of
 its file, and is called as `function(rank, *args)` with the process group
 initialized. What it returns is pickled. Its ranks are forks of one process
-that has imported PyTorch, which takes longer than most functions do. A script
-is run by a Python of its own, from its start to its end.
+that has imported `ranks_start`, which takes longer than most functions do. A
+script is run by a Python of its own, from its start to its end.
 """
 
 from __future__ import annotations
@@ -47,14 +47,6 @@ _EVERYWHERE = {
     "PYTHONFAULTHANDLER": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
-#: What a rank that compiles a step imports before it begins.
-_IMPORTED = [
-    "torch._dynamo",
-    "torch._inductor.compile_fx",
-    "torch.distributed.tensor",
-    "commsched.torch.compiling.backend",
-]
-
 Environment = Mapping[str, str]
 
 
@@ -164,10 +156,13 @@ def _write_call(worker, args, folder: Path, timeout: float) -> None:
     (folder / "call").write_bytes(pickle.dumps(call))
 
 
+def _python_path() -> str:
+    return os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+
+
 def _environment(rank: int, size: int, port: int, folder: Path) -> dict:
     found = dict(os.environ)
     found.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
     found.update(
         _EVERYWHERE,
         RANK=str(rank),
@@ -176,7 +171,7 @@ def _environment(rank: int, size: int, port: int, folder: Path) -> dict:
         MASTER_ADDR="localhost",
         MASTER_PORT=str(port),
         TORCHELASTIC_USE_AGENT_STORE="True",
-        PYTHONPATH=os.pathsep.join(paths),
+        PYTHONPATH=_python_path(),
         TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"),
     )
     return found
@@ -206,14 +201,13 @@ class _Fork:
 def _server() -> multiprocessing.context.BaseContext:
     """Starts the process that the ranks are forks of."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_IMPORTED)
+    context.set_forkserver_preload(["ranks_start"])
     before = dict(os.environ)
-    os.environ.update(_EVERYWHERE)
+    os.environ.update(_EVERYWHERE, PYTHONPATH=_python_path())
     try:
         multiprocessing.forkserver.ensure_running()
     finally:
-        for name in _EVERYWHERE:
-            os.environ.pop(name)
+        os.environ.clear()
         os.environ.update(before)
     return context
 
