@@ -34,21 +34,33 @@ using schedule::PeriodBound;
 using schedule::PeriodBoundKind;
 using schedule::Problem;
 
-/// Returns whether every value that the loop yields comes from the same
-/// iteration, or is passed through at its own place; else calls `decline`.
-static bool carriesOneIteration(scf::ForOp loop,
-                                LoopProblem::DeclineFunction decline) {
-  for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument || argument.getOwner() != loop.getBody() ||
-        argument == loop.getRegionIterArg(index))
-      continue;
-    decline(loop.getBody()->getTerminator()->getLoc(),
-            "yields an argument of its body as another one, which is then two "
-            "iterations old");
-    return false;
+/// Returns how many iterations later than the next a value is used at most,
+/// since arguments are yielded as others. None, after a call of `decline`, if
+/// they are passed in a circle, or if futures are, whose waits then belong to
+/// different iterations.
+static std::optional<unsigned>
+countPassing(scf::ForOp loop, LoopProblem::DeclineFunction decline) {
+  unsigned longest = 0;
+  for (auto [place, value] : llvm::enumerate(loop.getYieldedValues())) {
+    unsigned passing = 0;
+    Value own = loop.getRegionIterArg(place);
+    while (value != own) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument || !loop.getTiedLoopInit(argument))
+        break;
+      if (++passing > loop.getNumRegionIterArgs() ||
+          isa<FutureType>(value.getType())) {
+        decline(loop.getBody()->getTerminator()->getLoc(),
+                "yields an argument of its body as another one, which belongs "
+                "to no iteration that is known");
+        return std::nullopt;
+      }
+      own = value;
+      value = loop.getTiedLoopYieldedValue(argument)->get();
+    }
+    longest = std::max(longest, passing);
   }
-  return true;
+  return longest;
 }
 
 /// Returns whether no collective of the body has a number in the order of its
@@ -98,7 +110,10 @@ public:
   /// The iteration that is read is the first of two copies. Where collectives
   /// are in flight from one iteration to the next, it is the second of five:
   /// its waits are in the third, and what depends on those up to the fourth.
-  static unsigned getNumCopies(bool hasFlights) { return hasFlights ? 5 : 2; }
+  /// What passes through further iterations reaches as many copies more.
+  static unsigned getNumCopies(bool hasFlights, unsigned passing) {
+    return (hasFlights ? 5 : 2) + passing;
+  }
 
   /// `block` is the problem of the copies, the body of a loop. `isLate` says of
   /// each operation of an iteration whether it is a wait for a collective of
@@ -213,14 +228,15 @@ private:
   }
 
   /// Whether the buffer is the one of a carried value before the first copy,
-  /// and another one is there after it.
+  /// and another one is there in the last.
   bool isReplaced(BufferId id) const {
     auto argument = dyn_cast_if_present<BlockArgument>(block.getBufferRoot(id));
     if (!argument || argument.getOwner() != copies)
       return false;
     ArrayView<NodeId> users = all.users(id);
-    return std::none_of(users.begin(), users.end(),
-                        [&](NodeId user) { return user >= numOps(); });
+    return std::none_of(users.begin(), users.end(), [&](NodeId user) {
+      return user >= all.numNodes() - numOps();
+    });
   }
 
   void addBuffers(Problem &body, std::vector<CarriedUse> &carriedUses) {
@@ -282,7 +298,8 @@ FailureOr<std::optional<LoopProblem>>
 LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
                     DeclineFunction decline) {
   using Outcome = std::optional<LoopProblem>;
-  if (!carriesOneIteration(loop, decline) || !hasFreeOrder(loop, decline))
+  std::optional<unsigned> passing = countPassing(loop, decline);
+  if (!passing || !hasFreeOrder(loop, decline))
     return Outcome();
   SmallVector<Operation *> body = llvm::map_to_vector(
       loop.getBody()->without_terminator(), [](Operation &op) { return &op; });
@@ -291,7 +308,7 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   });
   bool hasFlights = llvm::is_contained(isLate, true);
   scf::ForOp copies =
-      cloneCopies(loop, IterationReader::getNumCopies(hasFlights));
+      cloneCopies(loop, IterationReader::getNumCopies(hasFlights, *passing));
   llvm::scope_exit erase([&] { copies.erase(); });
   FailureOr<BlockProblem> block = priceBlock(*copies.getBody(), costs);
   if (failed(block))

@@ -219,7 +219,7 @@ static std::optional<std::string> findUnsupported(scf::ForOp loop) {
     return "its bounds are compared without sign";
   for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
     auto argument = dyn_cast<BlockArgument>(value);
-    // LoopProblem declines arguments of another number.
+    // scheduleLoop() declines arguments of another number.
     bool isSame = argument && argument == loop.getRegionIterArg(index);
     if (isSame || loop.isDefinedOutsideOfLoop(value))
       return ("it yields value " + Twine(index) +

@@ -83,6 +83,18 @@ static FailureOr<bool> chooseImplementations(ScheduledLoop &scheduled,
   return true;
 }
 
+/// Whether an iteration takes a value from further back than the iteration
+/// before it, which MLIR's pipeliner does not follow.
+static bool passesArguments(scf::ForOp loop) {
+  return llvm::any_of(
+      llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()),
+      [&](auto pair) {
+        auto argument = dyn_cast<BlockArgument>(std::get<1>(pair));
+        return argument && argument.getOwner() == loop.getBody() &&
+               argument != std::get<0>(pair);
+      });
+}
+
 FailureOr<std::optional<ScheduledLoop>>
 mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
                               OperationCosts &costs,
@@ -92,6 +104,12 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   if (loop->hasAttr(pipelinedAttrName)) {
     decline(loop.getLoc(),
             "has collectives in flight from one iteration to the next already");
+    return Outcome();
+  }
+  if (passesArguments(loop)) {
+    decline(loop.getBody()->getTerminator()->getLoc(),
+            "yields an argument of its body as another one, which is then two "
+            "iterations old");
     return Outcome();
   }
   FailureOr<std::optional<LoopProblem>> problem =

@@ -67,3 +67,17 @@ func.func @average(%m: tensor<64xf32> {commsched.carried = 0},
   %n = commsched.compute "g"(%m, %d) {commsched.runtime_ns = 30} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %n : tensor<64xf32>
 }
+
+// What a repetition passes on as another argument is used two later: %m of three
+// repetitions is live in each.
+
+// CHECK: {"function":"delayed",{{.*}}"step_time_ns":100,{{.*}}"period_ns":100,"period_bound_ns":60,"period_limited_by":"the computation","repetitions_in_progress":1,"peak_memory_bytes":1280,
+
+func.func @delayed(%m: tensor<64xf32> {commsched.carried = 0}, %old: tensor<64xf32> {commsched.carried = 1},
+    %older: tensor<64xf32> {commsched.carried = 2}) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %b = commsched.compute "f"(%m) {commsched.runtime_ns = 30} : (tensor<64xf32>) -> tensor<64xf32>
+  %r = commsched.all_reduce %older on @dp reduction(sum) {commsched.runtime_ns = 40} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
+  %n = commsched.compute "g"(%b, %d) {commsched.runtime_ns = 30} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %n, %m, %old : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

@@ -38,8 +38,9 @@ public:
   /// Why a loop has no problem: the location and text for a remark.
   using DeclineFunction = function_ref<void(Location, StringRef)>;
 
-  /// Builds and checks the problem. None, after a call of `decline`, if an
-  /// iteration takes a value from further back than the iteration before it.
+  /// Builds and checks the problem. None, after a call of `decline`, if
+  /// arguments of the body are yielded as each other in a circle, or a future
+  /// is yielded as another argument.
   /// Emits an error as BlockProblem::create() does. Inserts the copies behind
   /// the loop and erases them again. Linear in the operations, operands and
   /// effects of the body.
