@@ -412,8 +412,10 @@ def accumulate_twice(rank: int, is_replica: bool, way: str):
         torch._dynamo.reset()
         call = torch.compile(model, backend="commsched", options={"inner": "eager"})
     generator = torch.Generator().manual_seed(rank)
-    found = []
+    found, seen = [], []
     for _ in range(3):
+        for p in model.parameters():
+            p.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.shape))
         for last in (False, False, True):
             if not is_replica:
                 model.set_requires_gradient_sync(last)

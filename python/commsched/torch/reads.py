@@ -48,13 +48,16 @@ class Accumulation:
     taken: Optional[torch.Tensor] = None
     #: Of the hook that takes it.
     hook: Optional[RemovableHandle] = None
+    #: Hooks of the parameter that wait until it has its gradient: where they belong,
+    #: and those.
+    waiting: tuple[dict, dict] = ({}, {})
 
 
 class Read:
     """Reads a parameter of the adopted `model`. Subclasses say how."""
 
-    def __init__(self, owner: nn.Module, name: str):
-        self.owner, self.name = owner, name
+    def __init__(self, owner: nn.Module, name: str, mesh: DeviceMesh):
+        self.owner, self.name, self.mesh = owner, name, mesh
         self.model = owner
         self.accumulation = Accumulation()
         #: Whether reading gives the whole outside of forwards, too.
@@ -71,8 +74,10 @@ class Read:
         state = self.accumulation
         if not self.parameter.requires_grad or reduces == state.reduces:
             return
-        state.leaf, device = self.make_leaf(), self.parameter.device
-        if state.uses is None or state.uses.device != device:
+        state.leaf = self.make_leaf()
+        if state.uses is None:
+            # Not the parameter's device, which may be meta until it has values.
+            device = self.mesh.device_type
             state.uses = torch.zeros((), device=device, requires_grad=True)
         if state.hook is not None:
             state.hook.remove()
@@ -80,6 +85,11 @@ class Read:
         state.hook = self.get_watched().register_hook(lambda _: self._finish(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
+        if not state.is_pending:
+            self.put_hooks()
+        if not reduces and state.leaf is not self.parameter:
+            # They would be called, by compiled code, without a gradient.
+            state.waiting = fsdp.take_accumulation_hooks(self.parameter)
 
     def has_unreduced(self) -> bool:
         """Whether there are gradients that were not reduced."""
@@ -94,6 +104,8 @@ class Read:
         """Drops gradients that are not reduced, after a step that has raised."""
         state = self.accumulation
         state.is_pending, state.taken = False, None
+        if state.reduces:
+            self.put_hooks()
         if state.leaf is not None:
             state.leaf.grad = state.uses.grad = None
 
@@ -101,7 +113,16 @@ class Read:
         """Takes back what was done to the parameter."""
         if self.accumulation.hook is not None:
             self.accumulation.hook.remove()
+        self.put_hooks()
         self.accumulation = Accumulation()
+
+    def put_hooks(self) -> Iterable[Callable]:
+        """Gives the parameter its hooks that wait, and returns them."""
+        (hooks, waiting), self.accumulation.waiting = (
+            self.accumulation.waiting, ({}, {})
+        )
+        hooks.update(waiting)
+        return waiting.values()
 
     def _finish(self, others: Iterable[Read]) -> None:
         """Is called when the gradient of `get_watched`, with which what was pending is
@@ -211,13 +232,13 @@ class ReadShards(Read):
     tensor that other dimensions of a mesh distribute, which then is read."""
 
     def __init__(self, sharded: fsdp.ShardedParameter):
-        super().__init__(*sharded.owners[0])
+        super().__init__(*sharded.owners[0], sharded.mesh)
         self.sharded = sharded
         # Not the parameter's type, which may change after it is adopted.
         param_dtype = sharded.policy.param_dtype
         reduce_dtype = sharded.policy.reduce_dtype or param_dtype
         self.precision = MixedPrecision(param_dtype, reduce_dtype)
-        self.mesh, self.placements = sharded.mesh, sharded.placements
+        self.placements = sharded.placements
         self.shard_mesh, self.replica_mesh = sharded.mesh, None
         if self.mesh.ndim > 1:
             self.replica_mesh, self.shard_mesh = (
@@ -231,14 +252,12 @@ class ReadShards(Read):
         )
 
     def make_leaf(self) -> torch.Tensor:
-        like, before = self.parameter, self.accumulation.leaf
-        dtype, device = self.precision.reduce_dtype or like.dtype, like.device
-        if before is not None and (
-            before.grad is not None or (before.dtype, before.device) == (dtype, device)
-        ):
+        before = self.accumulation.leaf
+        dtype = self.precision.reduce_dtype or self.parameter.dtype
+        if before is not None and (before.grad is not None or before.dtype == dtype):
             return before
         # It has no memory of its own: only its gradient counts.
-        value = torch.zeros((), dtype=dtype, device=device)
+        value = torch.zeros((), dtype=dtype, device=self.mesh.device_type)
         value = self._as_distributed(value.expand(self.sharded.shape))
         return value.detach().requires_grad_()
 
@@ -317,10 +336,6 @@ class ReadReplica(Read):
     """Reads a parameter of a `DistributedDataParallel`, which is whole and keeps its
     gradients itself."""
 
-    def __init__(self, owner: nn.Module, name: str, mesh: DeviceMesh):
-        super().__init__(owner, name)
-        self.mesh = mesh
-
     def make_leaf(self) -> torch.Tensor:
         return self.parameter
 
@@ -374,6 +389,8 @@ def _finish_all(reads: Iterable[Read]) -> None:
         times = 1 - (0 if uses is None else int(next(counts)))
         if times:
             read.add_pending(pending, times)
+        for hook in read.put_hooks():
+            hook(read.parameter)
 
 
 def _reduce(

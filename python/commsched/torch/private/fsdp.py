@@ -256,6 +256,15 @@ def take_hooks(module: nn.Module) -> dict[str, dict]:
     return {**taken, "": marks}
 
 
+def take_accumulation_hooks(parameter: nn.Parameter) -> tuple[dict, dict]:
+    """Removes the hooks that are called when the gradient of a parameter was added up.
+    Returns where they belong, and those."""
+    hooks = parameter._post_accumulate_grad_hooks or {}
+    taken = dict(hooks)
+    hooks.clear()
+    return hooks, taken
+
+
 def has_forward_hooks(module: nn.Module) -> bool:
     """Whether a module has hooks of its own before or after its forward."""
     return bool(module._forward_pre_hooks or module._forward_hooks)
