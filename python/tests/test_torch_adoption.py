@@ -302,7 +302,12 @@ def test_a_replica_is_given_back(replica):
     ):
         with pytest.raises(RuntimeError, match="join, hooks for communication, and st"):
             use()
+    with pytest.raises(RuntimeError, match="a Linear is called by itself"):
+        model.module(torch.ones(1, 2))
+    with model.no_sync():
+        model.module(torch.ones(1, 2))
     cs.release(model)
+    model.module(torch.ones(1, 2))
     assert (type(model), dict(model.named_parameters())) == kept
 
 

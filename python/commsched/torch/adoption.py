@@ -43,8 +43,8 @@ class _Taken:
     parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
     #: What reads the parameters that the module manages.
     reads: list[Read] = dataclasses.field(default_factory=list)
-    #: Of the hook that joins gradients.
-    joining: Optional[RemovableHandle] = None
+    #: Of a hook before its forward that joins gradients or checks the call.
+    hook: Optional[RemovableHandle] = None
 
 
 _TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
@@ -109,16 +109,39 @@ class _Unsharded(UnshardHandle):
 class AdoptedReplica:
     """What `DistributedDataParallel` does otherwise when it is adopted."""
 
+    is_running = False
+
     def forward(self, *args: object, **kwargs: object) -> object:
-        if not (self.forward_sync_buffers and self.modules_buffers):
-            return self.module(*args, **kwargs)
-        if self.require_forward_param_sync:
+        has_buffers = self.forward_sync_buffers and self.modules_buffers
+        if has_buffers and self.require_forward_param_sync:
             fsdp.broadcast_buffers(self.modules_buffers, self.process_group)
-        outputs = self.module(*args, **kwargs)
-        self.require_forward_param_sync = (
-            torch.is_grad_enabled() and self.require_backward_grad_sync
-        )
+        self.is_running = True
+        try:
+            outputs = self.module(*args, **kwargs)
+        finally:
+            self.is_running = False
+        if has_buffers:
+            self.require_forward_param_sync = (
+                torch.is_grad_enabled() and self.require_backward_grad_sync
+            )
         return outputs
+
+    def check_call(self, module: nn.Module, inputs: tuple) -> None:
+        """Is called before forwards of the model inside, and refuses those that would
+        have reduced no gradients."""
+        if (
+            not self.is_running
+            and module.training
+            and torch.is_grad_enabled()
+            and self.require_backward_grad_sync
+            and any(p.requires_grad for p in module.parameters())
+        ):
+            raise RuntimeError(
+                f"a {type(module).__name__} is called by itself, where the "
+                "DistributedDataParallel around it would not reduce gradients, but is "
+                "adopted and does: call that, use no_sync(), or call "
+                "commsched.torch.release first"
+            )
 
     def _refuse(self, *args: object, **kwargs: object) -> None:
         raise RuntimeError(
@@ -197,7 +220,7 @@ def adopt(model: nn.Module) -> nn.Module:
         if joins and fsdp.has_forward_hooks(module):
             # In front of the user's hooks. They break graphs that begin at a module,
             # as this one does, which others do without.
-            taken.joining = module.register_forward_pre_hook(
+            taken.hook = module.register_forward_pre_hook(
                 _join_gradients, prepend=True, with_kwargs=True
             )
             joins = False
@@ -255,6 +278,7 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
         _take(model).reads.append(read)
         _add_read(reads, tied, of_parameter, read)
     _apply(model, reads, tied)
+    _take(model).hook = model.module.register_forward_pre_hook(model.check_call)
     return model
 
 
@@ -277,8 +301,8 @@ def release(model: nn.Module) -> nn.Module:
         forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
         vars(module).update(taken.methods)
-        if taken.joining is not None:
-            taken.joining.remove()
+        if taken.hook is not None:
+            taken.hook.remove()
         parameters += taken.parameters
         for read in taken.reads:
             read.forget()
