@@ -61,19 +61,6 @@ def test_all_families_are_compared(parity):
     assert families() == [family.name for family in random_fsdp.FAMILIES]
 
 
-def test_other_caps_are_seen(parity, opt_program, monkeypatch):
-    """CommSched gets half of the cap that PyTorch has."""
-    import random_fsdp
-
-    (family,) = [f for f in random_fsdp.FAMILIES if f.name == "small cap"]
-    flag_of = parity.flag_of
-    monkeypatch.setattr(
-        parity, "flag_of", lambda way, mode, cap: flag_of(way, mode, cap / 2)
-    )
-    account = parity.compare(family, seeds(3 * NUM_GRAPHS))
-    assert account.unexplained
-
-
 def test_default_cap_is_that_of_pytorch(parity, opt_program):
     """Gathers of 400 MiB: five fit into the default cap."""
     graph = sized_gathers(parity, [400] * 6)
@@ -103,4 +90,3 @@ def sized_gathers(parity, sizes):
     maker.graph.output(tuple(waits))
     gm = torch.fx.GraphModule(torch.nn.Module(), maker.graph)
     return parity.Graph(family, 0, gm)
-

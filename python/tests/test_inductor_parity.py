@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CommSched's orders against those of PyTorch Inductor, by testsupport/inductor,
-on fewer steps than there; and that what it compares with is sound."""
+on fewer steps than there."""
 
-import contextlib
-import io
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,26 +44,6 @@ def problems(parity, tmp_path):
     return draw(parity, tmp_path, 1)
 
 
-def check_memory(problem, repairs):
-    """What Inductor's check of its own memory tables prints about its function
-    that moves collectives, with no budget above the peak."""
-    import reference
-    import compare as run
-
-    standin = run.build_standin(problem)
-    recomputing = replace(
-        run.RAISE,
-        knobs=(
-            ("reorder_iterative_debug_memory_recompute", True),
-            ("reorder_iterative_peak_memory_budget", 0.0),
-        ),
-    )
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        reference.run(standin, recomputing, repairs)
-    return text.getvalue()
-
-
 def test_every_difference_is_explained(parity, tmp_path, capsys):
     run, options = parity
     names = [*run.ALL]
@@ -94,31 +71,6 @@ def test_exposures_are_inductors(parity, problems):
     ahead, back = total.values()
     assert back["same"] == back.total() > 0
     assert ahead["unexplained"] == 0 < ahead["explained"] < ahead["same"]
-
-
-def test_differences_are_seen(parity, problems):
-    """Inductor is given a problem in which nothing is expensive."""
-    run, options = parity
-    names = run.BUDGETED
-    for problem in problems:
-        for node in problem["nodes"]:
-            node[3] = False
-    results = [
-        result
-        for problem in problems
-        for result in run.compare(problem, problem["function"], names)
-    ]
-    assert any(r.explanation is None for r in results)
-
-
-def test_repairs_satisfy_inductors_own_check(parity, problems):
-    """The stand-ins are sound: once its defects are repaired, Inductor finds
-    its tables of memory equal to a recomputation after every swap."""
-    import reference
-
-    repairs = tuple(reference.REPAIRS[reference.RAISE])
-    assert all(check_memory(p, repairs) == "" for p in problems)
-    assert any(check_memory(p, ()) != "" for p in problems)
 
 
 # -- The times that PyTorch's ranks agree on, and those of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CommSched's partitions of joint graphs, its order of the backward and its
 conversion of saved values against those of PyTorch, by testsupport/partitions, on
-fewer graphs than there; and that its ruler is right."""
+fewer graphs than there."""
 
 from pathlib import Path
 
@@ -102,27 +102,6 @@ def test_both_halves_are_rewritten_alike(comparison, opt_program, name):
     assert found.count > 1
 
 
-def test_differences_of_rewrites_are_seen(comparison, opt_program, monkeypatch):
-    """The reference gets other options, and walks from another operator."""
-    import cases
-    import rewrites
-
-    narrow = cases.capture_random(0, torch.bfloat16)
-    settings = rewrites.Settings(0.01, True)
-    assert rewrites.compare_quantization(narrow, settings).same
-    monkeypatch.setattr(
-        rewrites.Settings, "for_torch", rewrites.Settings(0.01, False).for_torch
-    )
-    found = rewrites.compare_quantization(narrow, settings)
-    assert not found.same and not found.reasons
-    monkeypatch.setattr(
-        rewrites.partitioners,
-        "reordering_to_mimic_autograd_engine",
-        lambda graph_module: graph_module,
-    )
-    assert not rewrites.compare_order(captured("random 0")).same
-
-
 @pytest.mark.parametrize("partition", ["default", "min-cut"])
 def test_seeds_stay_with_their_half(comparison, opt_program, partition):
     """Through the partitioner that torch.compile gets."""
@@ -173,56 +152,3 @@ def test_a_seed_of_the_backward_that_the_forward_reads_is_named(
         f"'{user.name}' reads it",
     ):
         assert text in str(error.value)
-
-
-@pytest.mark.parametrize("mine, theirs, budget, reason", [
-    # (activation bytes, flops, number of operators); 100 bytes at most.
-    ((50, 5, 1), (60, 5, 1), 0.5, ""),
-    ((50, 5, 1), (40, 5, 2), 0.5, "uses more of the budget"),
-    ((50, 5, 1), (40, 5, 1), 0.5, None),
-    ((51, 5, 1), (40, 6, 1), 0.5, None),
-    ((40, 5, 1), (51, 4, 1), 0.5, "over the budget"),
-    ((60, 5, 1), (61, 4, 1), 0.5, "neither keeps the budget"),
-    ((60, 5, 1), (60, 4, 1), 0.5, None),
-    ((40, 5, 1), (30, 6, 1), 1.0, None),
-])
-def test_reasons_that_budgets_give(comparison, mine, theirs, budget, reason):
-    from explanations import compare_budgets
-    from ruler import Partition
-
-    def make(size, flops, count):
-        return Partition(frozenset(), size, size, flops, frozenset(range(count)))
-
-    found = compare_budgets(make(*mine), make(*theirs), budget, make(100, 0, 0))
-    assert reason in found if reason else found == reason
-
-
-def test_the_ruler(comparison):
-    """On a graph with views, several results and a parameter."""
-    import cases
-    from ruler import Ruler
-
-    class Model(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.empty(8, 8))
-
-        def forward(self, x):
-            y = (x @ self.weight).view(2, 2, 8).transpose(0, 1)
-            return torch.nn.functional.layer_norm(y, [8]).sum()
-
-    measure = Ruler(cases.capture("m", Model, [(4, 8)]).graph).measure
-    # Views of a storage are one.
-    part = measure(["transpose", "view", "mm"], [], [])
-    assert (part.saved, part.saved_bytes) == ({"mm"}, 4 * 8 * 4)
-    # Parameters take nothing.
-    part = measure(["primals_1", "t", "primals_2"], [], [])
-    assert (part.saved, part.saved_bytes) == ({"primals_2"}, 4 * 8 * 4)
-    assert part.activation_bytes == 0
-    # Each of several results counts.
-    both = ["native_layer_norm#1", "native_layer_norm#2"]
-    part = measure([*both, "getitem_1"], [], [])
-    assert (part.saved, part.saved_bytes) == (set(both), 2 * 4 * 4)
-    # What both halves compute is repeated.
-    part = measure([], ["mm", "view", "sum_1"], ["mm", "view", "t"])
-    assert (part.flops, part.repeated) == (2 * 4 * 8 * 8, {"mm"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""commsched.profile reads traces: formats, steps, errors, exposure."""
+"""commsched.profile reads traces: formats, steps, errors."""
 
 import gzip
 import json
@@ -10,12 +10,7 @@ import pytest
 pytest.importorskip("ijson")
 
 from commsched.profile.__main__ import main, read_trace  # noqa: E402
-from commsched.profile.activities import (  # noqa: E402
-    Activity,
-    Step,
-    lower_median,
-)
-from commsched.profile.exposure import measure_exposure  # noqa: E402
+from commsched.profile.activities import lower_median  # noqa: E402
 from commsched.profile.kineto import operator_name  # noqa: E402
 from profile_traces import complete  # noqa: E402
 
@@ -79,32 +74,6 @@ def test_compressed_or_as_a_list(tmp_path):
     packed = tmp_path / "t.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(gpu_events()).encode()))
     assert read_trace(str(packed)).steps == plain.steps
-
-
-def test_exposure():
-    def activity(name, begin, end, kind=""):
-        return Activity(name, begin, end, end - begin, kind=kind)
-
-    step = Step("rank 0", 0, 100, [
-        activity("mm", 0, 30), activity("ag", 10, 50, "all_gather"),
-        activity("rs", 40, 60, "reduce_scatter"), activity("mm", 70, 90)])
-    exposure = measure_exposure(step)
-    assert exposure.step_ns == 100 and exposure.compute_ns == 50
-    assert exposure.comm_ns == 60 and exposure.exposed_ns == 50
-    # 30-50 waits for the gather, 50-60 for the other; 60-70 and 90-100 for
-    # nothing in flight.
-    assert [c.exposed_ns for c in exposure.collectives] == [20, 10]
-    assert exposure.idle_ns == 20
-
-
-def test_exposure_command(tmp_path, capsys):
-    path = write(tmp_path / "t.json", gpu_events())
-    assert main([path, "--exposure", "--format=json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["step_ns"] == 60_000 and report["compute_ns"] == 40_000
-    assert report["collectives"][0]["exposed_ns"] == 19_000
-    assert main([path, "--exposure"]) == 0
-    assert "all_gather" in capsys.readouterr().out
 
 
 def test_names():

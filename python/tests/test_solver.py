@@ -151,31 +151,19 @@ def test_arrays_that_do_not_fit():
 # -- Errors ----------------------------------------------------------------
 
 
-def cycle(problem):
-    problem.depend(0, 3)
-    problem.depend(3, 0)
-
-
-@pytest.mark.parametrize("change, error", [
-    (lambda p: p.compute(-5), "node 4 .compute. has a negative cost"),
-    (lambda p: p.start(5, 2**31 - 1), "on stream 2147483647"),
-    (lambda p: p.wait(99), "waits for node 99; the problem has 5 nodes"),
-    (lambda p: p.depend(0, -7), "names a node that does not exist"),
-    (lambda p: p.buffer(1, 99), "buffer 2 is made by node 99"),
-    (lambda p: p.use(5, 0), "uses buffer 5; the problem has 2 buffers"),
-    (cycle, "dependences form a cycle of 2 nodes"),
-])
-def test_problems_that_are_not_sound(change, error):
+def test_problems_that_are_not_sound():
+    """unittests/Schedule has what is wrong with them."""
     problem = step()
     problem.check()
-    change(problem)
+    problem.depend(0, 3)
+    problem.depend(3, 0)
     for use in (
         problem.check,
         lambda: commsched.schedule(problem),
         lambda: commsched.simulate(problem),
         lambda: commsched.lower_bound(problem),
     ):
-        with pytest.raises(ValueError, match=error):
+        with pytest.raises(ValueError, match="form a cycle of 2 nodes"):
             use()
 
 

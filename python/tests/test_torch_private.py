@@ -90,27 +90,10 @@ def names_defined(tree):
     return found
 
 
-def uses(text):
-    return Uses(ast.parse(text)).found
-
-
-@pytest.mark.parametrize("text, found", [
-    ("from torch.utils import _pytree", ["torch.utils._pytree"]),
-    ("import torch._inductor.ir as ir", ["torch._inductor.ir"]),
-    ("import torch.fx as fx\nfx.node._x(1)", ["torch.fx.node._x"]),
-    ("from torch import distributed as d\nd._x", ["torch.distributed._x"]),
-    ("def f(graph):\n return graph._root.next", ["graph._root"]),
-    ("import torch\nops = torch.ops.aten\nops._to_copy", []),
-    ("class A:\n def _f(self):\n  return self._f", []),
-])
-def test_the_check_sees(text, found):
-    assert uses(text) == found
-
-
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_private_names_are_declared(path):
     """Modules in private/ import them from `names`, too."""
-    found = uses(path.read_text(encoding="utf-8"))
+    found = Uses(ast.parse(path.read_text(encoding="utf-8"))).found
     if path.parent.name == "private":
         # They also read private attributes of objects.
         found = [use for use in found if use.startswith("torch.")]

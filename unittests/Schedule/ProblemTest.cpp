@@ -225,68 +225,6 @@ TEST(Problem, TopologicalOrderRespectsAllDependences) {
   EXPECT_GT(backwards, 0);
 }
 
-std::vector<BufferId> usedBy(const TextProblem &problem,
-                             const std::string &name) {
-  return toVector(problem.buffersUsedBy(problem[name]));
-}
-
-TEST(ProblemText, SaysWhatABuilderWould) {
-  TextProblem problem(R"(
-    w = arg 64!
-    a = mm 10 w later -> 8 9!; view = 0 a -> a
-    s = start 20@3 view memory:a -> 7; wait s; b = blocking 5 data:s'
-
-    c = 1 use:s data:s'; later = 2)");
-  ASSERT_TRUE(problem.check()) << problem.check().error();
-  EXPECT_EQ(problem.tell(problem.programOrder()), "a view s s' b c later");
-  EXPECT_EQ(problem.list("c s'"), (Order{5, 3}));
-  EXPECT_TRUE(problem.isExpensive(0));
-  EXPECT_EQ(problem.costNs(2), 20);
-  EXPECT_EQ(problem.stream(2), 3);
-  EXPECT_EQ(problem.startOf(3), 2);
-  EXPECT_EQ(problem.kind(4), NodeKind::Blocking);
-  EXPECT_EQ(problem.stream(4), 0);
-  ASSERT_EQ(problem.numBuffers(), 4);
-  EXPECT_FALSE(problem.buffer(0).freed);
-  EXPECT_EQ(problem.buffer(0).producer, noNode);
-  EXPECT_TRUE(problem.buffer(1).freed);
-  EXPECT_EQ(problem.buffer(2).bytes, 9);
-  EXPECT_FALSE(problem.buffer(2).freed);
-  EXPECT_EQ(problem.buffer(3).producer, 2);
-  // Of two results the first; views pass on what they show, and waits use what
-  // their starts do.
-  using Ids = std::vector<BufferId>;
-  EXPECT_EQ(usedBy(problem, "a"), Ids{0});
-  EXPECT_EQ(usedBy(problem, "view"), Ids{1});
-  EXPECT_EQ(usedBy(problem, "s'"), (Ids{1, 3}));
-  EXPECT_EQ(usedBy(problem, "b"), Ids{});
-  EXPECT_EQ(usedBy(problem, "c"), Ids{3});
-  EXPECT_EQ(nodesOf(problem.predecessors(0)), std::vector<NodeId>{6});
-  EXPECT_EQ(nodesOf(problem.predecessors(2)), (std::vector<NodeId>{1, 0}));
-  EXPECT_EQ(problem.predecessors(2)[1].kind, DependenceKind::Memory);
-  EXPECT_EQ(nodesOf(problem.predecessors(5)), std::vector<NodeId>{3});
-  EXPECT_EQ(repeat(2, "n$ = 1 n^"), "n0 = 1 n-1;n1 = 1 n0;");
-}
-
-TEST(ProblemText, NamesTheLineOfWhatIsWrong) {
-  const ErrorCase cases[] = {
-      {"a = 1\nb 2", "line 2: a statement begins with 'NAME =' or 'wait'"},
-      {"a = 1; a = 2", "line 1: there is another 'a'"},
-      {"a = arg 1\n\na = 2", "line 3: there is another 'a'"},
-      {"a =", "line 1: '' is no kind and no time"},
-      {"a = fast 1", "line 1: 'fast' is no kind and no time"},
-      {"a = start 1x", "line 1: '1x' is no kind and no time"},
-      {"a = start 1@x", "line 1: '1@x' names no stream"},
-      {"wait s", "line 1: no operation is named 's'"},
-      {"a = 1 b", "line 1: there is no 'b'"},
-      {"a = 1; b = 1 use:a", "line 1: there is no 'use:a'"},
-      {"a = 1; b = 1 weak:a", "line 1: 'weak' is no kind of a dependence"},
-      {"a = 1 -> x", "line 1: 'x' is no size and has no buffer"}};
-  for (const ErrorCase &wrong : cases)
-    EXPECT_EQ(TextProblem().read(wrong.text).error(), wrong.error)
-        << wrong.text;
-}
-
 TEST(Verify, RejectsWhatIsNoPermutation) {
   TimelineExample example;
   EXPECT_EQ(verify(example.problem, {0, 1}).error(),
