@@ -320,11 +320,11 @@ void Pipeline::build(OpPassManager &manager) const {
   if (refuseOptions(manager))
     return;
   addPartition(manager);
-  if (steadyState)
-    manager.addPass(createMergeStep());
+  manager.addPass(createMergeStep({/*keepParts=*/!steadyState}));
   // Of what has become another program.
   AssumeFusionOptions renewed;
   renewed.renew = true;
+  manager.addPass(createAssumeFusion(renewed));
   OpPassManager functions(func::FuncOp::getOperationName());
   addPreparation(functions);
   if (!frontier.empty() && (steadyState || !hasBytes())) {

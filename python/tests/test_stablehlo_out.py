@@ -356,7 +356,7 @@ def lower_scan(layers):
 
 @pytest.mark.parametrize(
     "layers, flags, loops",
-    [(1, "", 2), (2, "", 2), (7, "", 2), (7, " unroll=8 max-depth=1", 0)],
+    [(1, "", 2), (2, "", 2), (7, " max-depth=2", 2), (7, " unroll=8 max-depth=1", 0)],
 )
 def test_scans_compute_alike(layers, flags, loops):
     """Their iterations overlap, or they are unrolled."""
@@ -364,7 +364,8 @@ def test_scans_compute_alike(layers, flags, loops):
     text, scheduled = rewritten(
         lowered,
         private.module_of(lowered).operation.get_asm(print_generic_op_form=True),
-        "convert-stablehlo-to-commsched{inline-loops=true}",
+        "convert-stablehlo-to-commsched",
+        "test-commsched-merge-step{keep-parts=true}",
         f"func.func(commsched-pipeline-loops{{memory-budget=400%{flags}}})",
         OUT + "{version=1.16}",
     )

@@ -26,7 +26,10 @@
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      OPTIONS: commsched-set-costs{assume-fusion=false compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true profile={{.+}}.json slack=7 target=b200},
-// DEFAULTS:      test-commsched-callees-first{pipelines={func.func(
+// DEFAULTS:      test-commsched-merge-step{keep-parts=true}
+//  OPTIONS-NEXT: test-commsched-merge-step{keep-parts=true}
+//  PASSES-NEXT:  commsched-assume-fusion{renew=true}
+// DEFAULTS-NEXT: test-commsched-callees-first{pipelines={func.func(
 //  OPTIONS-NEXT: func.func(
 // DEFAULTS-SAME:   test-commsched-infer-size-hints,
 //  OPTIONS-NEXT:   test-commsched-infer-size-hints,

@@ -201,9 +201,6 @@ def ConvertStableHloToCommSched
            "its place">,
     Option<"lenient", "lenient", "bool", /*default=*/"true",
            "The opposite of strict">,
-    Option<"inlineLoops", "inline-loops", "bool", /*default=*/"false",
-           "Inline the private functions that loops call before the conversion, "
-           "so that loops hold the collectives of what they scan">,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect",

@@ -37,14 +37,15 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
     is given, and stay whole otherwise, with a remark. What the halves hand over
     is verified.
 
-    Then functions compute without the storage of unsharded parameters and gather
+    Then `test-commsched-merge-step` puts what is called beside other operations
+    or in loops there, and leaves the parts of a step; with `steady-state`, none.
+    Functions compute without the storage of unsharded parameters and gather
     in place; `commsched-pipeline-loops` overlaps the iterations of loops,
     `commsched-schedule` merges collectives and finds the shortest step within
     the budget, inner blocks first, and `test-commsched-choose-implementations`
     chooses what carries out each collective, where the target lists several
-    ways. With `steady-state`, `test-commsched-merge-step` runs before, and
-    `test-commsched-steady-state`, which chooses itself, after
-    `commsched-schedule`.
+    ways. With `steady-state`, `test-commsched-steady-state`, which chooses itself,
+    runs after `commsched-schedule`.
   }];
   let options = !listconcat([
     Option<"memoryBudget", "memory-budget", "std::string",

@@ -278,11 +278,6 @@ FailureOr<SmallVector<Collective>> collectCollectives(Context &context);
 
 // StableHloToCommSched.cpp
 
-/// Inlines calls of private functions of one block in `stablehlo.while`, and in
-/// what was inlined. Functions that nothing calls any more are erased. Linear
-/// in the result.
-void inlineCallsInLoops(ModuleOp module, SymbolTable &symbols);
-
 /// Moves the body of each `sdy.manual_computation` that is the closest one
 /// around one of `collectives` into a private function.
 void outlineManualComputations(ArrayRef<Collective> collectives,

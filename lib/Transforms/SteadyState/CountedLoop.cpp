@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ScopedPrinter.h"
@@ -119,6 +120,14 @@ SmallVector<Operation *> mlir::commsched::listBounds(scf::ForOp loop) {
     if (Operation *op = bound.getDefiningOp())
       bounds.insert(op);
   return bounds.takeVector();
+}
+
+bool mlir::commsched::isStableHloWhile(Operation *op) {
+  return op->getName().getStringRef() == stableHloWhileName;
+}
+
+bool mlir::commsched::isLoop(Operation *op) {
+  return isa<LoopLikeOpInterface>(op) || isStableHloWhile(op);
 }
 
 void mlir::commsched::eraseUnused(ArrayRef<Operation *> operations) {

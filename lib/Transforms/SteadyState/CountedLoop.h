@@ -54,6 +54,11 @@ copyAsCountedLoop(scf::WhileOp loop, LoopProblem::DeclineFunction decline);
 
 inline constexpr StringLiteral stableHloWhileName = "stablehlo.while";
 
+bool isStableHloWhile(Operation *op);
+
+/// Whether `op` repeats its regions: a loop of MLIR's, or a `stablehlo.while`.
+bool isLoop(Operation *op);
+
 /// A `stablehlo.while` that compares a counter with a constant by LT, and adds
 /// a positive constant to it.
 class StableHloLoop {

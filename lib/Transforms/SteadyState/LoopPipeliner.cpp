@@ -14,7 +14,6 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "CountedLoop.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -398,10 +397,6 @@ FailureOr<scf::ForOp> LoopPipeliner::apply(Decision &decision) {
   return kernel;
 }
 
-static bool isStableHloWhile(Operation *op) {
-  return op->getName().getStringRef() == stableHloWhileName;
-}
-
 FailureOr<bool> LoopPipeliner::pipelineWhile(scf::WhileOp loop) {
   std::optional<CountedLoop> counted =
       copyAsCountedLoop(loop, [&](Location where, StringRef reason) {
@@ -474,10 +469,6 @@ FailureOr<bool> LoopPipeliner::pipeline(Operation *loop) {
   if (failed(apply(**decision)))
     return failure();
   return true;
-}
-
-static bool isLoop(Operation *op) {
-  return isa<LoopLikeOpInterface>(op) || isStableHloWhile(op);
 }
 
 /// Whether collectives are directly in one of its blocks.

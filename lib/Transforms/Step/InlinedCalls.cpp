@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InlinedCalls.h"
+#include "../AssumedFusion.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
@@ -127,7 +128,8 @@ public:
       : step(step), symbols(symbols), inliner(step) {}
 
   SmallVector<func::FuncOp>
-  merge(function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept);
+  merge(function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept,
+        function_ref<bool(func::CallOp)> isTaken);
 
 private:
   /// A call, and of those that have been replaced the one that it was in: its
@@ -149,6 +151,10 @@ private:
   BodyInliner inliner;
   SmallVector<ReplacedCall> replaced;
   llvm::SetVector<func::FuncOp> parts;
+  /// Functions that call others twice, which do so again, make more operations
+  /// than any program has.
+  static constexpr int64_t maxInlined = int64_t(1) << 20;
+  int64_t numInlined = 0;
   /// The arguments of the step that calls took.
   llvm::DenseSet<Value> handedOn;
 };
@@ -164,6 +170,10 @@ std::string StepMerger::explainKept(const PendingCall &pending,
     return "whose body is not one block";
   if (getSteadyState(callee))
     return "which is a part of a steady state";
+  if (callee.getNoInline() || func::CallOp(pending.call).getNoInline())
+    return "which has 'no_inline'";
+  if (numInlined > maxInlined)
+    return ("as it has " + Twine(numInlined) + " operations of others").str();
   bool isRecursive = callee == step;
   for (size_t number = pending.caller; number != 0;
        number = replaced[number - 1].caller)
@@ -188,20 +198,26 @@ void StepMerger::inherit(func::CallOp call, func::FuncOp callee) {
 }
 
 SmallVector<func::FuncOp> StepMerger::merge(
-    function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept) {
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept,
+    function_ref<bool(func::CallOp)> isTaken) {
   SmallVector<PendingCall> pending;
-  step.walk([&](func::CallOp call) { pending.push_back({call}); });
+  step.walk([&](func::CallOp call) {
+    if (isTaken(call))
+      pending.push_back({call});
+  });
   std::reverse(pending.begin(), pending.end());
   while (!pending.empty()) {
     PendingCall next = pending.pop_back_val();
     auto callee = symbols.lookup<func::FuncOp>(next.call.getCallee());
-    if (!callee || isOperator(next.call))
+    // A compiler that is assumed to fuse what is called puts it there first.
+    if (!callee || (isOperator(next.call) && !isAssumed(next.call)))
       continue;
     if (std::string reason = explainKept(next, callee); !reason.empty()) {
       remarkKept(next.call, callee, reason);
       continue;
     }
     inherit(next.call, callee);
+    numInlined += llvm::range_size(callee.getBody().front());
     parts.insert(callee);
     replaced.push_back({callee, next.caller});
     size_t first = pending.size();
@@ -215,8 +231,9 @@ SmallVector<func::FuncOp> StepMerger::merge(
 
 SmallVector<func::FuncOp> mlir::commsched::inlineCalls(
     func::FuncOp step, const SymbolTable &symbols,
-    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept) {
-  return StepMerger(step, symbols).merge(explainKept);
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept,
+    function_ref<bool(func::CallOp)> isTaken) {
+  return StepMerger(step, symbols).merge(explainKept, isTaken);
 }
 
 OwningOpRef<func::FuncOp>
@@ -294,23 +311,37 @@ func::FuncOp mlir::commsched::getPart(func::CallOp call,
   return isPart ? callee : func::FuncOp();
 }
 
-void mlir::commsched::eraseUnused(ArrayRef<func::FuncOp> parts,
-                                  SymbolTable &symbols) {
-  SymbolTableCollection collection;
-  SymbolUserMap users(collection, symbols.getOp());
-  llvm::SetVector<Operation *> unused;
-  for (func::FuncOp part : parts)
-    if (part.isPrivate())
-      unused.insert(part);
-  auto isNeeded = [&](Operation *function) {
-    return llvm::any_of(users.getUsers(function), [&](Operation *user) {
-      if (!isa<func::FuncOp>(user))
-        user = user->getParentOfType<func::FuncOp>();
-      return !unused.contains(user);
+/// Adds `change` for each symbol that `root` or an operation in it names.
+/// MLIR's own search ends at operations of unregistered dialects that have a
+/// region.
+static void countUses(Operation *root, int64_t change,
+                      llvm::DenseMap<Attribute, int64_t> &numUses) {
+  auto count = [&](Attribute attributes) {
+    attributes.walk([&](SymbolRefAttr symbol) {
+      numUses[symbol.getRootReference()] += change;
     });
   };
-  while (unused.remove_if(isNeeded))
+  root->walk([&](Operation *op) {
+    count(op->getAttrDictionary());
+    if (!op->isRegistered())
+      if (Attribute properties = op->getPropertiesAsAttribute())
+        count(properties);
+  });
+}
+
+void mlir::commsched::eraseUnused(ArrayRef<func::FuncOp> parts,
+                                  SymbolTable &symbols) {
+  llvm::DenseMap<Attribute, int64_t> numUses;
+  countUses(symbols.getOp(), 1, numUses);
+  llvm::SetVector<func::FuncOp> kept(parts.begin(), parts.end());
+  auto isUnused = [&](func::FuncOp part) {
+    if (!part.isPrivate() || numUses.lookup(part.getSymNameAttr()) > 0)
+      return false;
+    countUses(part, -1, numUses);
+    symbols.erase(part);
+    return true;
+  };
+  // What one calls may be unused without it.
+  while (kept.remove_if(isUnused))
     ;
-  for (Operation *function : unused)
-    symbols.erase(function);
 }

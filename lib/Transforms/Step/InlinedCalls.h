@@ -91,10 +91,14 @@ private:
 /// callee hasLoneBlock(). Arguments of the step that no call before took get
 /// from a callee what the step does not say of them. Calls `explainKept` for
 /// each call that stays, with its callee and the reason. Returns the functions
-/// whose operations are in the step now. Linear in the operations.
+/// whose operations are in the step now. Of the calls that the step has
+/// itself, only those that `isTaken` are replaced. Linear in the operations.
 SmallVector<func::FuncOp> inlineCalls(
     func::FuncOp step, const SymbolTable &symbols,
-    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept);
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept,
+    function_ref<bool(func::CallOp)> isTaken = [](func::CallOp) {
+      return true;
+    });
 
 /// A copy of `step` behind it, with the operations of its parts. Linear in the
 /// operations.
@@ -120,8 +124,8 @@ bool isOperator(func::CallOp call);
 /// null if there is none.
 func::FuncOp getPart(func::CallOp call, const SymbolTable &symbols);
 
-/// Erases those of `parts` that are private and that nothing but other ones of
-/// them refers to.
+/// Erases those of `parts` that are private and that nothing refers to any
+/// more. Linear in the operations of the module.
 void eraseUnused(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
 
 } // namespace mlir::commsched

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "../SteadyState/CountedLoop.h"
+#include "CommSched/Analysis/Cyclic/StepLoop.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
 #include "InlinedCalls.h"
@@ -27,13 +30,37 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
   using MergeStepBase::MergeStepBase;
 
   void runOnOperation() override;
+
+private:
+  void mergeInto(func::FuncOp function, SymbolTable &symbols,
+                 llvm::SetVector<func::FuncOp> &replaced);
 };
 
 } // namespace
 
-/// Replaces the calls in `function`, and adds to `replaced` what they called.
-static void mergeInto(func::FuncOp function, SymbolTable &symbols,
-                      llvm::SetVector<func::FuncOp> &replaced) {
+/// Whether merging lets what `function` calls overlap with other operations, or
+/// with other iterations. The parts of a step are scheduled by themselves,
+/// unless a loop repeats them: what a function that repeats calls, a joint
+/// function, and the halves of one, which know its graph. So is what a branch
+/// calls.
+static bool gainsByMerging(func::CallOp call, func::FuncOp function,
+                           func::FuncOp callee) {
+  for (Operation *op = call->getParentOp(); op != function;
+       op = op->getParentOp())
+    if (!isLoop(op))
+      return false;
+  if (call->getParentOp() != function)
+    return true;
+  bool isPart = StepLoop::repeats(function) ||
+                (callee && (callee->hasAttr(numForwardOutputsAttrName) ||
+                            callee->hasAttr(graphAttrName)));
+  return !isPart &&
+         llvm::range_size(call->getBlock()->without_terminator()) > 1;
+}
+
+/// Replaces calls in `function`, and adds to `replaced` what they called.
+void MergeStep::mergeInto(func::FuncOp function, SymbolTable &symbols,
+                          llvm::SetVector<func::FuncOp> &replaced) {
   SmallVector<func::FuncOp> parts = inlineCalls(
       function, symbols,
       [&](func::CallOp call, func::FuncOp callee, StringRef reason) {
@@ -42,6 +69,11 @@ static void mergeInto(func::FuncOp function, SymbolTable &symbols,
             << ("'@" + function.getSymName() + "' still calls '@" +
                 callee.getSymName() + "', " + reason)
                    .str();
+      },
+      [&](func::CallOp call) {
+        return !keepParts ||
+               gainsByMerging(call, function,
+                              symbols.lookup<func::FuncOp>(call.getCallee()));
       });
   if (parts.empty())
     return;
@@ -59,11 +91,21 @@ static void mergeInto(func::FuncOp function, SymbolTable &symbols,
 void MergeStep::runOnOperation() {
   SymbolTable symbols(getOperation());
   llvm::SetVector<func::FuncOp> replaced;
-  for (auto function : getOperation().getOps<func::FuncOp>())
-    if (function.isPublic() && !function.isExternal())
-      mergeInto(function, symbols, replaced);
-  if (replaced.empty())
+  bool isAny = false;
+  auto merge = [&](bool isPublic) {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic() == isPublic && !function.isExternal())
+        mergeInto(function, symbols, replaced);
+    isAny |= !replaced.empty();
+    eraseUnused(replaced.takeVector(), symbols);
+  };
+  merge(/*isPublic=*/true);
+  // A private function that is left is one that is called as it is.
+  if (keepParts)
+    merge(/*isPublic=*/false);
+  else if (!isAny)
     remark::missed(getOperation().getLoc(), makeRemark("StepNotMerged", ""))
         << "no public function calls another one";
-  eraseUnused(replaced.getArrayRef(), symbols);
+  if (!isAny)
+    markAllAnalysesPreserved();
 }

@@ -267,7 +267,7 @@ RUNS = [
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
         "memory-budget=50% bitwise split=off max-chunks=2 buckets=off "
         "mode=coalesced", steps=()),
-    Run("test-commsched-merge-step", steps=()),
+    *make_runs("test-commsched-merge-step", "", "keep-parts", steps=()),
     *make_runs("commsched-pipeline", "",
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     # On steps that repeat, by test/Transforms/SteadyState.

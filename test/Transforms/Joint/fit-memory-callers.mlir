@@ -17,7 +17,6 @@
 // FITS-NOT: warning
 // FITS: "function":"step",{{.*}}"peak_memory_bytes":2416,
 // OVER: MemoryExceeded {{.*}}Function=joint | AllowedBytes=3199, LeastBytes=3200, {{.*}}takes 3200 bytes, 1 over
-// OVER: warning: 'joint_forward': {{.*}}takes 2800 bytes, 1 over the budget of 2799;
 // OVER: warning: 'step': {{.*}}takes 2416 bytes, 1 over the budget of 2415;
 
 commsched.group @g size(2)

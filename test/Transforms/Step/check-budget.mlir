@@ -19,7 +19,7 @@
 // what the part gathers, and 64 for its result.
 commsched.group @g size(4)
 func.func @step(%w: tensor<16xf32>, %m: tensor<16xf32>, %n: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
-  %a = call @part(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  %a = call @part(%w) {no_inline} : (tensor<16xf32>) -> tensor<16xf32>
   %b = commsched.compute "add"(%m, %n) {commsched.runtime_ns = 1 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %a, %b : tensor<16xf32>, tensor<16xf32>
 }

@@ -73,14 +73,24 @@ def MergeStep : Pass<"test-commsched-merge-step", "::mlir::ModuleOp"> {
     inliner, also in loops and in what is called. A call with `commsched.pure` or
     `commsched.runtime_ns` is an operation of its own and stays. So do, with a
     remark, calls of functions that are only declared, have several blocks, call
-    themselves, or are part of a steady state.
+    themselves, are `no_inline`, or are part of a steady state.
 
     Where an operation of a part has a `commsched.name` that is taken, the name of
     the part comes in front; `commsched.graph` and `commsched.graph_name` say by
     which name a profile knows it. What only the first part says of an argument
     that is handed on to it, its name, role or size hints, holds for the function.
     Private parts that nothing needs any more are erased.
+
+    With `keep-parts`, as in `commsched-pipeline`, what loops call is merged, and
+    what stands beside other operations, in private functions, too, so that what
+    it communicates overlaps with other iterations, or with those operations.
+    Calls in branches stay, and outside of loops the parts of a step: what a
+    function with `commsched.carried` calls, joint functions, and their halves.
   }];
+  let options = [
+    Option<"keepParts", "keep-parts", "bool", /*default=*/"false",
+           "Merge only what overlaps with other operations or iterations">,
+  ];
 }
 
 def CheckBudget : Pass<"test-commsched-check-budget", "::mlir::ModuleOp"> {

@@ -1,8 +1,12 @@
-// RUN: commsched-opt %s --convert-stablehlo-to-commsched=inline-loops --mlir-print-op-generic | FileCheck %s
-// RUN: commsched-opt %s --convert-stablehlo-to-commsched --mlir-print-op-generic | FileCheck %s --check-prefix=APART
+// RUN: commsched-opt %s --convert-stablehlo-to-commsched --commsched-set-costs=assume-fusion \
+// RUN:   --test-commsched-merge-step=keep-parts --mlir-print-op-generic | FileCheck %s
+// RUN: commsched-opt %s --convert-stablehlo-to-commsched --test-commsched-merge-step=keep-parts \
+// RUN:   --mlir-print-op-generic | FileCheck %s --check-prefix=APART
 
-// What a loop calls is inlined, over any number of calls; a function that
-// something else calls remains.
+// What a loop calls is merged, over any number of calls. So is what is called
+// beside other operations, in private functions, too; but not a call that is alone
+// in its block. What does not communicate is merged where the compiler that fuses
+// it merges it.
 
 // CHECK:       sym_name = "main"
 // CHECK:       "stablehlo.while"
@@ -10,11 +14,14 @@
 // CHECK:         %[[SUM:.+]] = "commsched.wait"
 // CHECK-NEXT:    %[[TWICE:.+]] = "stablehlo.multiply"(%[[SUM]], %[[SUM]])
 // CHECK-NEXT:    "stablehlo.return"(%[[TWICE]])
-// CHECK:       "func.call"(%{{.+}}) <{callee = @square}>
+// CHECK-NEXT:  })
+// CHECK:       "func.call"(%{{.+}}) <{callee = @alone}>
+// CHECK:       "stablehlo.multiply"
 // CHECK-NOT:   sym_name = "closed_call"
-// CHECK:       sym_name = "square"
-// APART:       "func.call"(%{{.+}}) <{callee = @closed_call}>
-// APART:       sym_name = "closed_call"
+// CHECK:       sym_name = "alone"
+// CHECK:       "commsched.all_reduce"
+// CHECK-NOT:   sym_name =
+// APART:         "func.call"(%{{.+}}) <{callee = @square}> {commsched.pure}
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<f32>):
@@ -28,7 +35,18 @@
       %b = "func.call"(%a) <{callee = @closed_call}> : (tensor<f32>) -> tensor<f32>
       "stablehlo.return"(%b) : (tensor<f32>) -> ()
     }) : (tensor<f32>) -> tensor<f32>
-    %z = "func.call"(%y) <{callee = @square}> : (tensor<f32>) -> tensor<f32>
+    %w = "sdy.manual_computation"(%y) ({
+    ^bb0(%a: tensor<f32>):
+      %b = "func.call"(%a) <{callee = @alone}> : (tensor<f32>) -> tensor<f32>
+      "sdy.return"(%b) : (tensor<f32>) -> ()
+    }) : (tensor<f32>) -> tensor<f32>
+    %z = "func.call"(%w) <{callee = @square}> : (tensor<f32>) -> tensor<f32>
+    "func.return"(%z) : (tensor<f32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "alone", sym_visibility = "private"}> ({
+  ^bb0(%x: tensor<f32>):
+    %y = "func.call"(%x) <{callee = @closed_call}> : (tensor<f32>) -> tensor<f32>
+    %z = "stablehlo.multiply"(%y, %x) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "func.return"(%z) : (tensor<f32>) -> ()
   }) : () -> ()
   "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "closed_call", sym_visibility = "private"}> ({
