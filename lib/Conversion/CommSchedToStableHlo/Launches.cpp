@@ -89,6 +89,11 @@ private:
   OpBuilder before, after;
 };
 
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+}
+
 LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
     : lowering(lowering), start(launch.start), wait(launch.wait),
       location(unpackLocation(start.getLoc())), isBlocking(launch.isBlocking),
@@ -96,11 +101,15 @@ LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
       original(start->getAttrOfType<DictionaryAttr>(propertiesMark)),
       foreign(getForeignAttributes(start)), before(start),
       after(isBlocking ? start.getOperation() : wait) {
-  if (auto ragged = dyn_cast<RaggedAllToAllOp>(start.getOperation())) {
+  auto ragged = dyn_cast<RaggedAllToAllOp>(start.getOperation());
+  if (ragged)
     sent = {ragged.getInput(),         ragged.getInto(),
             ragged.getInputOffsets(),  ragged.getSendSizes(),
             ragged.getOutputOffsets(), ragged.getRecvSizes()};
-    // StableHLO's asynchronous operations are not custom calls.
+  // StableHLO's asynchronous operations are not custom calls, and XLA folds a
+  // collective without elements, which it then fails to start.
+  if (ragged ||
+      (llvm::any_of(delivered, isEmpty) && !start->hasAttr(asyncMark))) {
     isBlocking = true;
     after = OpBuilder(start);
   }

@@ -43,6 +43,19 @@ func.func @adjacent(%x: tensor<8x4xi32>) -> tensor<8x4xi32> {
   return %r : tensor<8x4xi32>
 }
 
+// XLA fails to start one without elements, of which it makes a constant.
+
+// CHECK-LABEL: sym_name = "empty"
+// CHECK: "stablehlo.all_gather"
+// CHECK-NEXT: "stablehlo.sine"
+// CHECK-NEXT: "func.return"
+func.func @empty(%x: tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>) {
+  %f = commsched.all_gather %x on @replica_groups_0 dim(0) : tensor<0x4xf32> -> !commsched.future<tensor<0x4xf32>>
+  %s = "stablehlo.sine"(%x) : (tensor<0x4xf32>) -> tensor<0x4xf32>
+  %g = commsched.wait %f : !commsched.future<tensor<0x4xf32>>
+  return %g, %s : tensor<0x4xf32>, tensor<0x4xf32>
+}
+
 // An original pair stays one.
 
 // CHECK-LABEL: sym_name = "original_pair"
