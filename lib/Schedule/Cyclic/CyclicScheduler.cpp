@@ -348,7 +348,8 @@ schedule::scheduleCyclic(const CyclicProblem &problem,
   Result<CyclicSchedule> best =
       CyclicScheduler(problem, options, bound->ns).run();
   // The search begins at one order and may end in a worse place for more
-  // memory: a limit that is met holds the answers for smaller ones, too.
+  // memory: a limit that is met holds the answers for smaller ones, too, down
+  // to those that make the period much longer.
   constexpr int32_t maxSmaller = 6;
   constexpr NodeId maxNodes = 4096;
   int64_t limitBytes = options.step.limitBytes;
@@ -357,19 +358,22 @@ schedule::scheduleCyclic(const CyclicProblem &problem,
            !schedule::isWorthwhile(best->periodNs - bound->ns, best->periodNs);
   };
   CyclicSchedulerOptions smaller = options;
+  int64_t takenBytes = best ? best->peakBytes : 0;
   for (int32_t step = 0; best && problem.body().numNodes() <= maxNodes &&
                          step < maxSmaller && !isBest();
        ++step) {
     smaller.step.limitBytes =
-        std::min(smaller.step.limitBytes, best->peakBytes) / 16 * 15;
+        std::min(smaller.step.limitBytes, takenBytes) / 16 * 15;
     Result<CyclicSchedule> next =
         CyclicScheduler(problem, smaller, bound->ns).run();
     if (!next)
       return next;
-    bool isLeast = next->peakBytes > smaller.step.limitBytes;
+    takenBytes = next->peakBytes;
+    int64_t periodNs = next->periodNs;
     if (schedule::isBetter(next->rank(limitBytes), best->rank(limitBytes)))
       best = std::move(*next);
-    if (isLeast)
+    if (takenBytes > smaller.step.limitBytes ||
+        periodNs / 17 * 16 > best->periodNs)
       break;
   }
   return best;
