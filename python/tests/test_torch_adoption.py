@@ -222,6 +222,13 @@ def test_unreduced_gradients_are_not_lost(mesh):
     model.set_requires_gradient_sync(True)
     model[1](torch.ones(1, 4)).sum().backward()
     assert all(p.grad is not None for p in [*model.parameters(), *seen]) and seen
+    # What is frozen meanwhile is reduced again later.
+    model.zero_grad()
+    for reduces in (False, True):
+        model.set_requires_gradient_sync(reduces)
+        model.requires_grad_(reduces)
+    model(torch.ones(1, 4)).sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
     cs.release(model)
 
 
@@ -309,6 +316,20 @@ def test_a_replica_is_given_back(replica):
     cs.release(model)
     model.module(torch.ones(1, 2))
     assert (type(model), dict(model.named_parameters())) == kept
+
+
+class Hidden(nn.Linear):
+    def forward(self, x):
+        return x @ self._parameters["weight"] + self.bias
+
+
+def test_what_a_replica_does_not_reduce_is_said(replica, opt_program):
+    torch._dynamo.reset()
+    records.reset()
+    step = torch.compile(cs.adopt(replica(Hidden(2, 2))), **EAGER)
+    with pytest.warns(cs.CommSchedWarning, match="parameter 'weight' of a Hidden") as seen:
+        step(torch.ones(1, 2))
+    assert not any("'bias'" in str(warning.message) for warning in seen)
 
 
 # -- Adopted models with blocks: compiled as a whole, block by block, with graph breaks

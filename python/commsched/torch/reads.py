@@ -72,7 +72,7 @@ class Read:
         """Whether the next backwards reduce the gradient, together with those of
         `others`."""
         state = self.accumulation
-        if not self.parameter.requires_grad or reduces == state.reduces:
+        if reduces == state.reduces:
             return
         state.leaf = self.make_leaf()
         if state.uses is None:
@@ -82,7 +82,9 @@ class Read:
         if state.hook is not None:
             state.hook.remove()
         # What had it before may have been replaced.
-        state.hook = self.get_watched().register_hook(lambda _: self._finish(others))
+        watched = self.get_watched()
+        if watched.requires_grad:
+            state.hook = watched.register_hook(lambda _: self._finish(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
         if not state.is_pending:
