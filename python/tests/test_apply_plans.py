@@ -243,14 +243,6 @@ def test_plans_of_odd_names_are_those_of_plain_ones(opt_program, names, mode):
     assert not found.removed and not found.replacements
 
 
-def test_what_a_pass_made_without_a_bucket_is_an_error(opt_program):
-    before, after, _ = bucketed(PLAIN, "copy")
-    for op in after.functions[0].operations:
-        op.origin = ()
-    with pytest.raises(PlanError, match="which no plan can say"):
-        make_plan(before, after, "main")
-
-
 def test_calls_take_the_place_of_what_they_run_and_of_nothing_else():
     """Both calls run operators whose names begin with the name of both."""
 

@@ -497,27 +497,6 @@ def test_scatter_of_a_bucket(fake_world, imported):
     )
 
 
-def test_bucketing_with_custom_operators(fake_world, imported):
-    """What Inductor's bucketing makes of two gathers."""
-    from torch._inductor.fx_passes import bucketing
-
-    group = fake_world(4)
-
-    def f(a, b):
-        x = c10d.wait_tensor(c10d.all_gather_into_tensor(a, 4, group))
-        y = c10d.wait_tensor(c10d.all_gather_into_tensor(b, 4, group))
-        return x.neg(), y.neg()
-
-    graph = fake_trace(f, torch.empty(8, 4), torch.empty(16, 2))
-    bucketing.bucket_all_gather(graph, lambda _: 100.0, "custom_ops")
-    text = imported(graph)
-    assert kinds(text).count("all_gather") == 1
-    assert '"bucketing._pre_bucket_all_gather"' in text
-    gather = next(l for l in lines(text) if "commsched.all_gather" in l)
-    assert " into %" in gather
-    assert "!commsched.future<tensor<256xf32>>" in gather
-
-
 # -- Graphs of Traceable FSDP2: unsharded parameters, whose storage is grown,
 # filled and freed around their use, and FSDP's own copies.
 
@@ -558,36 +537,6 @@ def test_views_taken_early_view_what_was_copied(opt_program):
     x.meta["val"] = node(gm, "y").meta["val"].new_empty((16, 16))
     apply_plan(gm, schedule(gm, REMOVE))
     assert node(gm, "view").args[0].name == "full_0"
-
-
-def test_two_steps_read_what_each_was_filled_with(opt_program):
-    def body(step_, p, x):
-        outputs = []
-        for index in "01":
-            full = step_.gather(index)
-            step_.grow(f"grow_{index}", p)
-            step_.fill(f"fill_{index}", p, full)
-            outputs.append(step_.linear(f"y_{index}", x, p))
-            step_.grow(f"free_{index}", p, 0)
-        return outputs
-
-    gm = parameter_graph(body)
-    apply_plan(gm, schedule(gm, REMOVE))
-    assert node(gm, "y_0").args[1].name == "full_0"
-    assert node(gm, "y_1").args[1].name == "full_1"
-
-
-def test_the_order_of_storage_changes_stays(opt_program):
-    """Without the pass, resizes and copies are nodes like others."""
-    gm = parameter_graph(whole_step)
-    before = names(gm)
-    plan = schedule(gm, "--commsched-raise-comms")
-    assert not plan.removed
-    apply_plan(gm, plan)
-    order = names(gm)
-    assert sorted(order) == sorted(before)
-    kept = ["grow", "fill", "y", "free"]
-    assert [name for name in order if name in kept] == kept
 
 
 def functional_gather(step_, p, x):

@@ -274,31 +274,4 @@ TEST(JointGraphTest, RefusesWrongQuantities) {
         "bits"}});
 }
 
-/// Property tests assume that random graphs have every kind of node.
-TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
-  std::vector<int32_t> byClass(int(OperatorClass::Other) + 1, 0);
-  std::vector<int32_t> byPolicy(int(RecomputePolicy::MustRecompute) + 1, 0);
-  std::vector<int32_t> byTag(int(PartitionTag::MustBeBackward) + 1, 0);
-  int32_t numResults = 0;
-  int32_t numPinned = 0;
-  size_t numMemoryOrders = 0;
-  for (uint64_t seed : Seeds(500)) {
-    JointGraph graph = makeRandomJointGraph(seed);
-    for (NodeId node = 0; node < graph.size(); ++node) {
-      ++byClass[int(graph[node].operatorClass)];
-      ++byPolicy[int(graph[node].policy)];
-      ++byTag[int(graph[node].tag)];
-      numResults += graph[node].kind == JointNodeKind::Result;
-      numPinned += graph[node].isPinned;
-    }
-    numMemoryOrders += graph.getMemoryOrder().size();
-  }
-  for (const std::vector<int32_t> &counts : {byClass, byPolicy, byTag})
-    for (int32_t count : counts)
-      EXPECT_GT(count, 5);
-  EXPECT_GT(numResults, 30);
-  EXPECT_GT(numPinned, 30);
-  EXPECT_GT(numMemoryOrders, 15u);
-}
-
 } // namespace
