@@ -143,6 +143,9 @@ def test_calls_and_loops_are_scheduled(opt_program):
     lowered = sharded(body, (P(None, AXIS), P(AXIS))).lower(*arguments)
     scheduled = cs.schedule(lowered)
     assert scheduled.report.after
+    # It overlaps with what is around it, not only with its own product.
+    texts = lowered.as_text(), scheduled.as_text()
+    assert [text.count("call @helper") for text in texts] == [2, 0]
     assert_equal_bits(scheduled.compile()(*arguments), lowered.compile()(*arguments))
 
 
