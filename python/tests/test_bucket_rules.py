@@ -20,8 +20,9 @@ HELD = (*range(21, 26), *range(27, 64), *range(109, 126))
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
 TOLERANCE = 0.001
-#: Seeds of random steps in which more memory gains at many budgets.
-LIMITED = (21, 24, 26, 28)
+#: Seeds of random steps in which more memory gains at many budgets. For 24 one of
+#: eight budgets is 0.1 % longer than the one before.
+LIMITED = (21, 26, 27, 28)
 
 
 @pytest.fixture
