@@ -80,9 +80,9 @@ private:
   static bool isWithin(const Attempt &attempt) {
     return attempt.rank && attempt.fits && !attempt.rank->isOver;
   }
-  FailureOr<bool> isWithinApart();
+  FailureOr<bool> isBetterApart(size_t best);
   FailureOr<bool> isWithinAnyway();
-  void remarkLess(const Attempt &best);
+  void remarkLess(const Attempt &best, const Attempt &given);
 
   func::FuncOp function;
   const SchedulingOptions given;
@@ -197,20 +197,19 @@ LogicalResult BudgetTrials::scheduleAtOnce(MutableArrayRef<Attempt> begun) {
   return isScheduled;
 }
 
-/// Says that `best` is for a smaller budget than that of the options.
-void BudgetTrials::remarkLess(const Attempt &best) {
+/// Says that `best` is for a smaller budget than `given`, that of the options.
+void BudgetTrials::remarkLess(const Attempt &best, const Attempt &given) {
   if (!areRemarksEnabled(function))
     return;
-  const schedule::Rank &own = *attempts.back().rank;
+  const schedule::Rank &own = *given.rank;
   int64_t limitBytes = getLimitBytes(best.budget);
   remark::analysis(function.getLoc(),
                    makeRemark("LoopsWithinLess", function.getSymName()))
       << ("its loops and blocks are scheduled for a budget of " +
           Twine(limitBytes) + " bytes, for which the function takes " +
           Twine(best.rank->ns) + " ns and " + Twine(best.rank->bytes) +
-          " bytes; for " + Twine(getLimitBytes(attempts.back().budget)) +
-          " it takes " + Twine(own.ns) + " ns and " + Twine(own.bytes) +
-          " bytes")
+          " bytes; for " + Twine(getLimitBytes(given.budget)) + " it takes " +
+          Twine(own.ns) + " ns and " + Twine(own.bytes) + " bytes")
              .str()
       << remark::metric("BudgetBytes", limitBytes)
       << remark::metric("StepNs", best.rank->ns)
@@ -236,19 +235,21 @@ LogicalResult BudgetTrials::tryAll(ArrayRef<MemoryBudget> budgets) {
   return success();
 }
 
-/// Whether the function is within its budget if its loops stay as they are,
-/// where nothing is that overlaps them. Such a loop may carry more than its
-/// schedule says, such as a counter of its own.
-FailureOr<bool> BudgetTrials::isWithinApart() {
-  if (!given.overlapsLoops || llvm::any_of(attempts, isWithin) ||
-      OperationEquivalence::isEquivalentTo(
-          attempts.back().overlapped, function,
-          OperationEquivalence::IgnoreLocations))
+/// Whether the function is better than `best`, an attempt, if its loops stay as
+/// they are where something overlaps them. What overlaps is not merged with
+/// other iterations, and may carry more than its schedule says, such as a
+/// counter.
+FailureOr<bool> BudgetTrials::isBetterApart(size_t best) {
+  if (!given.overlapsLoops || OperationEquivalence::isEquivalentTo(
+                                  attempts[best].overlapped, function,
+                                  OperationEquivalence::IgnoreLocations))
     return false;
   options.overlapsLoops = false;
   if (failed(tryAll(given.budget)))
     return failure();
-  return isWithin(attempts.back());
+  const Attempt &apart = attempts.back();
+  return isWithin(apart) &&
+         (!isWithin(attempts[best]) || *apart.rank < *attempts[best].rank);
 }
 
 /// Whether the function is within its budget whatever becomes of its blocks.
@@ -273,7 +274,14 @@ FailureOr<SchedulingOptions> BudgetTrials::choose() {
   }
   if (failed(tryAll(budgets)))
     return failure();
-  FailureOr<bool> isApart = isWithinApart();
+  // Where none is within its own budget, that of the options.
+  const size_t own = budgets.size() - 1;
+  size_t best = own;
+  for (size_t other = own; other-- > 0;)
+    if (isWithin(attempts[other]) && attempts[best].rank &&
+        *attempts[other].rank < *attempts[best].rank)
+      best = other;
+  FailureOr<bool> isApart = isBetterApart(best);
   if (failed(isApart))
     return failure();
   SchedulingOptions chosen = given;
@@ -281,15 +289,9 @@ FailureOr<SchedulingOptions> BudgetTrials::choose() {
     chosen.overlapsLoops = false;
     return chosen;
   }
-  // Where none is within its own budget, that of the options.
-  const Attempt &own = attempts[budgets.size() - 1];
-  const Attempt *best = &own;
-  for (const Attempt &other : llvm::reverse(attempts))
-    if (isWithin(other) && best->rank && *other.rank < *best->rank)
-      best = &other;
-  if (best != &own)
-    remarkLess(*best);
-  chosen.budget = best->budget;
+  if (best != own)
+    remarkLess(attempts[best], attempts[own]);
+  chosen.budget = attempts[best].budget;
   return chosen;
 }
 
