@@ -235,10 +235,10 @@ LogicalResult BudgetTrials::tryAll(ArrayRef<MemoryBudget> budgets) {
   return success();
 }
 
-/// Whether the function is better than `best`, an attempt, if its loops stay as
-/// they are where something overlaps them. What overlaps is not merged with
-/// other iterations, and may carry more than its schedule says, such as a
-/// counter.
+/// Whether the function is better than the attempt `best` with its loops as
+/// they are, if that overlaps any. Collectives that are in flight from one
+/// iteration to the next are not merged, and their loop may carry more than its
+/// schedule says, such as a counter of its own.
 FailureOr<bool> BudgetTrials::isBetterApart(size_t best) {
   if (!given.overlapsLoops || OperationEquivalence::isEquivalentTo(
                                   attempts[best].overlapped, function,
