@@ -279,7 +279,8 @@ FailureOr<SmallVector<Collective>> collectCollectives(Context &context);
 // StableHloToCommSched.cpp
 
 /// Moves the body of each `sdy.manual_computation` that is the closest one
-/// around one of `collectives` into a private function.
+/// around one of `collectives`, or around a call of a function that runs one,
+/// into a private function.
 void outlineManualComputations(ArrayRef<Collective> collectives,
                                SymbolTable &symbols);
 

@@ -223,14 +223,35 @@ static void outline(Operation *computation, func::FuncOp parent, StringRef name,
   returned->setOperands(call.getResults());
 }
 
+/// The closest manual computations around `collectives`, and around the calls
+/// of functions that run them.
+static llvm::SetVector<Operation *>
+findComputations(ArrayRef<Collective> collectives, Operation *module) {
+  llvm::StringMap<SmallVector<Operation *>> calls;
+  module->walk(
+      [&](func::CallOp call) { calls[call.getCallee()].push_back(call); });
+  llvm::SetVector<Operation *> computations;
+  llvm::SetVector<func::FuncOp> functions;
+  auto visit = [&](Operation *op) {
+    if (Operation *computation = getManualComputation(op))
+      computations.insert(computation);
+    else if (auto function = op->getParentOfType<func::FuncOp>())
+      functions.insert(function);
+  };
+  for (const Collective &collective : collectives)
+    visit(collective.op);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    func::FuncOp function = functions[i];
+    llvm::for_each(calls.lookup(function.getSymName()), visit);
+  }
+  return computations;
+}
+
 void mlir::commsched::stablehlo::outlineManualComputations(
     ArrayRef<Collective> collectives, SymbolTable &symbols) {
-  llvm::SetVector<Operation *> computations;
-  for (const Collective &collective : collectives)
-    if (Operation *computation = getManualComputation(collective.op))
-      computations.insert(computation);
   llvm::DenseMap<Operation *, int64_t> counts;
-  for (Operation *computation : computations) {
+  for (Operation *computation :
+       findComputations(collectives, symbols.getOp())) {
     auto parent = computation->getParentOfType<func::FuncOp>();
     if (!parent || !getManualReturn(computation))
       continue;

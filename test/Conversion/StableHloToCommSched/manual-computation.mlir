@@ -94,4 +94,27 @@ func.func @two(%x: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tensor<4xf3
 // CHECK-SAME: %[[A:[^:]*]]: tensor<4xf32>, %[[X:[^:]*]]: tensor<4xf32>)
 // CHECK: "stablehlo.add"(%{{.*}}, %[[X]])
 
+// What is called may hold the collectives.
+
+// CHECK-LABEL: func.func @calls(
+// CHECK: call @calls.manual_computation_0(%{{.*}})
+// CHECK-LABEL: func.func private @calls.manual_computation_0(
+// CHECK: call @layer(
+func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "sdy.manual_computation"(%x) <{manual_axes = #sdy<manual_axes{}>}> ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = func.call @layer(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    "sdy.return"(%1) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @exchange(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @exchange(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 }
