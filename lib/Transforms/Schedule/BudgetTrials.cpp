@@ -81,7 +81,6 @@ private:
     return attempt.rank && attempt.fits && !attempt.rank->isOver;
   }
   FailureOr<bool> isBetterApart(size_t best);
-  FailureOr<bool> isWithinAnyway();
   void remarkLess(const Attempt &best, const Attempt &given);
 
   func::FuncOp function;
@@ -252,26 +251,10 @@ FailureOr<bool> BudgetTrials::isBetterApart(size_t best) {
          (!isWithin(attempts[best]) || *apart.rank < *attempts[best].rank);
 }
 
-/// Whether the function is within its budget whatever becomes of its blocks.
-FailureOr<bool> BudgetTrials::isWithinAnyway() {
-  int64_t limitBytes = getLimitBytes(given.budget);
-  if (!given.overlapsLoops || limitBytes == unlimited)
-    return true;
-  FailureOr<Attempt> made = begin(given.budget);
-  if (failed(made))
-    return failure();
-  return simulateBlockMemory(made->overlapped.front()).peakBytes <= limitBytes;
-}
-
 FailureOr<SchedulingOptions> BudgetTrials::choose() {
   SmallVector<MemoryBudget> budgets = listBudgets();
-  if (budgets.size() == 1) {
-    FailureOr<bool> isFree = isWithinAnyway();
-    if (failed(isFree))
-      return failure();
-    if (*isFree)
-      return given;
-  }
+  if (budgets.size() == 1 && !given.overlapsLoops)
+    return given;
   if (failed(tryAll(budgets)))
     return failure();
   // Where none is within its own budget, that of the options.

@@ -214,7 +214,7 @@ def check_loops(checker, options):
         apart, _ = checker.run(LOOPS.format(percent, " pipeline-loops=false"), "apart")
         for name, report in ours.items():
             # Within no more memory, whether loops stay apart is not tried.
-            if percent and report["step_time_ns"] > apart[name]["step_time_ns"]:
+            if report["step_time_ns"] > apart[name]["step_time_ns"]:
                 problems.append(f"@{name} with {fit}: {report['step_time_ns']} ns, but "
                                 f"{apart[name]['step_time_ns']} with its loops apart")
             rank = report["step_time_ns"], report["peak_memory_bytes"]
