@@ -524,8 +524,40 @@ def train_half(rank: int, is_adopted: bool):
     return (losses, seen), [state(model)]
 
 
+class Hidden(nn.Linear):
+    def forward(self, x):
+        return (x @ self._parameters["weight"] + self.bias).square().mean()
+
+
+def use_hidden(rank: int, way: str):
+    """The gradients of three backwards of a replica that uses a parameter without
+    reading it, of which the second reduces no gradients; and warnings."""
+    import commsched.torch as cs
+    from commsched.torch.compiling import records
+
+    torch.manual_seed(0)
+    records.reset()
+    model = call = nn.parallel.DistributedDataParallel(Hidden(8, 8))
+    if way != "plain":
+        cs.adopt(model)
+    if way == "compiled":
+        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    generator = torch.Generator().manual_seed(rank)
+    found = []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", cs.CommSchedWarning)
+        for last in (True, False, True):
+            with SYNCHRONOUS if last else model.no_sync():
+                call(torch.randn(4, 8, generator=generator)).backward()
+            if last:
+                found += [p.grad.flatten().clone() for p in model.parameters()]
+                model.zero_grad()
+    messages = [str(w.message) for w in said if w.category is cs.CommSchedWarning]
+    return torch.cat(found), messages
+
+
 def check_all(rank: int):
     return accumulate_all_ways(rank), [
         [run(rank, is_adopted) for is_adopted in (False, True)]
         for run in (interrupt, train_half)
-    ]
+    ], [use_hidden(rank, way) for way in ("plain", "eager", "compiled")]

@@ -68,7 +68,7 @@ def checked():
 
 @pytest.mark.parametrize("case", range(2), ids=["interrupted", "half"])
 def test_steps_that_raise_other_meshes_and_half_models_have_equal_bits(checked, case):
-    for _, cases in checked:
+    for _, cases, _ in checked:
         (told, states), (told_adopted, states_adopted) = cases[case]
         assert told_adopted == told
         for values, others in zip(states, states_adopted):
@@ -77,11 +77,20 @@ def test_steps_that_raise_other_meshes_and_half_models_have_equal_bits(checked, 
 
 
 def test_what_was_accumulated_counts_once_with_several_reads(checked):
-    for found, _ in checked:
+    for found, _, _ in checked:
         for (is_replica, way), gradients in found.items():
             for one, other in zip(found[is_replica, "plain"], gradients):
                 # Its uses are reduced one by one, which rounds otherwise.
                 torch.testing.assert_close(other, one, msg=f"{is_replica}, {way}")
+
+
+def test_a_replica_reduces_what_is_used_without_reading_it(checked):
+    for _, _, found in checked:
+        gradients, said = zip(*found)
+        for others in gradients[1:]:
+            torch.testing.assert_close(others, gradients[0])
+        assert [len(messages) for messages in said] == [0, 1, 1]
+        assert "the parameter 'weight' of a Hidden, used but not" in said[1][0]
 
 
 @pytest.fixture
@@ -316,20 +325,6 @@ def test_a_replica_is_given_back(replica):
     cs.release(model)
     model.module(torch.ones(1, 2))
     assert (type(model), dict(model.named_parameters())) == kept
-
-
-class Hidden(nn.Linear):
-    def forward(self, x):
-        return x @ self._parameters["weight"] + self.bias
-
-
-def test_what_a_replica_does_not_reduce_is_said(replica, opt_program):
-    torch._dynamo.reset()
-    records.reset()
-    step = torch.compile(cs.adopt(replica(Hidden(2, 2))), **EAGER)
-    with pytest.warns(cs.CommSchedWarning, match="parameter 'weight' of a Hidden") as seen:
-        step(torch.ones(1, 2))
-    assert not any("'bias'" in str(warning.message) for warning in seen)
 
 
 # -- Adopted models with blocks: compiled as a whole, block by block, with graph breaks

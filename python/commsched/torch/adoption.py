@@ -27,6 +27,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHand
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.hooks import RemovableHandle
 
+from .comparison import Comparison
 from .private import fsdp
 from .private.names import missing as find_missing
 from .reads import Read, ReadReplica, ReadShards, register_forward
@@ -45,6 +46,7 @@ class _Taken:
     reads: list[Read] = dataclasses.field(default_factory=list)
     #: Of a hook before its forward that joins gradients or checks the call.
     hook: Optional[RemovableHandle] = None
+    comparison: Optional[Comparison] = None
 
 
 _TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
@@ -278,7 +280,9 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
         _take(model).reads.append(read)
         _add_read(reads, tied, of_parameter, read)
     _apply(model, reads, tied)
-    _take(model).hook = model.module.register_forward_pre_hook(model.check_call)
+    taken = _take(model)
+    taken.hook = model.module.register_forward_pre_hook(model.check_call)
+    taken.comparison = Comparison(taken.reads, model.process_group)
     return model
 
 
@@ -303,6 +307,8 @@ def release(model: nn.Module) -> nn.Module:
         vars(module).update(taken.methods)
         if taken.hook is not None:
             taken.hook.remove()
+        if taken.comparison is not None:
+            taken.comparison.remove()
         parameters += taken.parameters
         for read in taken.reads:
             read.forget()

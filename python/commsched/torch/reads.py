@@ -338,6 +338,9 @@ class ReadReplica(Read):
     """Reads a parameter of a `DistributedDataParallel`, which is whole and keeps its
     gradients itself."""
 
+    #: Of the hook that reduces what reads do not.
+    averaging: Optional[RemovableHandle] = None
+
     def make_leaf(self) -> torch.Tensor:
         return self.parameter
 
@@ -368,6 +371,23 @@ class ReadReplica(Read):
         return _ReduceGradient.apply(
             parameter, parameter.detach(), pending, uses, self._reduce
         )
+
+    def average_all(self) -> None:
+        """Reduces the gradient that the parameter has, and those that it will have,
+        whatever used it."""
+        parameter = self.parameter
+        if parameter.grad is not None:
+            parameter.grad = self._reduce(parameter.grad)
+        self.averaging = parameter.register_hook(self._average)
+
+    @torch.compiler.disable
+    def _average(self, gradient: torch.Tensor) -> Optional[torch.Tensor]:
+        return self._reduce(gradient) if self.accumulation.reduces else None
+
+    def forget(self) -> None:
+        super().forget()
+        if self.averaging is not None:
+            self.averaging.remove()
 
     def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
         return _reduce(gradient, self.mesh, Replicate(), "avg")

@@ -22,7 +22,7 @@ from commsched.torch.compiling.roles import (
     parameter_roles,
 )
 from commsched.torch.compiling.schedule import optimize_graph
-from commsched.torch.compiling.shared_reads import share_reads, warn_of_unreduced
+from commsched.torch.compiling.shared_reads import share_reads
 
 
 def commsched(
@@ -96,7 +96,6 @@ class GraphCompiler:
         self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
     ) -> Callable[..., Any]:
         warn_of_parts(inputs)
-        warn_of_unreduced(gm, inputs)
         share_reads(gm, inputs)
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph

@@ -17,10 +17,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.distributed.tensor import DTensor
-
-from commsched.torch.compiling import records
-from commsched.torch.private.names import tree_leaves
 
 #: Objects that read a parameter, with it as their attribute `parameter`, and its
 #: adopted model as `model`.
@@ -58,44 +54,6 @@ def share_reads(gm: fx.GraphModule, inputs: Sequence[Any]) -> None:
     _merge(gm, repeated)
     gm.graph.lint()
     gm.recompile()
-
-
-def warn_of_unreduced(gm: fx.GraphModule, inputs: Sequence[Any]) -> None:
-    """Warns if `gm` uses parameters of a `DistributedDataParallel` that are not read
-    through their modules. Those that `fully_shard` shards are no whole tensors then."""
-    whole = {
-        id(read.parameter): read
-        for read in _READS
-        if read.parameter.requires_grad
-        and read.accumulation.reduces
-        and not isinstance(read.parameter, DTensor)
-    }
-    for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs):
-        read = whole.get(id(value))
-        if read is not None and _is_used(gm, node):
-            records.warn_once(
-                f"a graph uses the parameter '{read.name}' of a "
-                f"{type(read.owner).__name__} that it does not read as an attribute "
-                "of the module: the gradient of that use is not reduced"
-            )
-
-
-def _is_used(gm: fx.GraphModule, node: fx.Node) -> bool:
-    """Whether something that takes a gradient is computed from `node` without a
-    read."""
-    for user in node.users:
-        if user.target is _CHECKPOINT:
-            body, operands = _parts(gm, user)
-            if any(_is_used(body, i) for i, outer in operands.items() if outer is node):
-                return True
-        elif not _is_part(user) and any(
-            isinstance(leaf, torch.Tensor)
-            and leaf.requires_grad
-            and leaf is not node.meta.get("example_value")  # Updated in place.
-            for leaf in tree_leaves(user.meta.get("example_value"))
-        ):
-            return True
-    return False
 
 
 def _count(gm: fx.GraphModule, node: fx.Node) -> Counter:
