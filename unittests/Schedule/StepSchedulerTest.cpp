@@ -229,6 +229,54 @@ TEST(StepScheduler, ImprovesOneRunToTheSchedule) {
   }
 }
 
+TEST(StepScheduler, FindsTheSameWithACache) {
+  StepCache cache;
+  auto compare = [&](const Problem &problem, StepSchedulerOptions options) {
+    for (auto solve : {scheduleStep, scheduleStepOnce}) {
+      options.cache = nullptr;
+      StepSchedule plain = need(solve(problem, options));
+      options.cache = &cache;
+      for (int32_t time = 0; time < 2; ++time) {
+        StepSchedule cached = need(solve(problem, options));
+        EXPECT_EQ(cached.order, plain.order);
+        EXPECT_EQ(cached.stepNs, plain.stepNs);
+        EXPECT_EQ(cached.peakBytes, plain.peakBytes);
+        EXPECT_EQ(cached.origin, plain.origin);
+      }
+    }
+  };
+  for (uint64_t seed : Seeds(20)) {
+    Problem problem = makeRandomStep(seed, 4);
+    StepSchedulerOptions options = withLittleEffort();
+    compare(problem, options);
+    options.limitBytes = schedule(problem).peakBytes - 1;
+    compare(problem, options);
+    options.slackPercent = 0;
+    compare(problem, options);
+    Random random(seed);
+    options.contention = makeRandomContention(random, problem.numStreams());
+    compare(problem, options);
+  }
+}
+
+TEST(StepScheduler, KeepsSchedulesByAllThatTheyDependOn) {
+  auto makeKey = [](const char *text, int64_t limitBytes = 100) {
+    StepSchedulerOptions options;
+    options.limitBytes = limitBytes;
+    return StepCache::makeKey(TextProblem(text), options, false);
+  };
+  const char *text = "a = 1 -> 8; g = start 5 a; wait g; b = 1 g'";
+  StepCache cache;
+  cache.keep(makeKey(text), {{}, /*stepNs=*/7});
+  EXPECT_EQ(cache.find(makeKey(text))->stepNs, 7);
+  EXPECT_FALSE(cache.find(makeKey(text, 99)));
+  for (const char *other : {"a = 2 -> 8; g = start 5 a; wait g; b = 1 g'",
+                            "a = 1 -> 9; g = start 5 a; wait g; b = 1 g'",
+                            "a = 1 -> 8; g = start 5; wait g; b = 1 g'",
+                            "a = 1 -> 8; g = start 5 a; wait g; b = 1 g' a"})
+    EXPECT_FALSE(cache.find(makeKey(other))) << other;
+}
+
 TEST(StepScheduler, StartsLate) {
   TextProblem problem(R"(
     g = start 5 -> 40; h = start 5 -> 40; a = 1; wait g; wait h

@@ -104,6 +104,22 @@ void Problem::reserve(size_t numNodes, size_t numDependences) {
   dependences.reserve(numDependences);
 }
 
+void Problem::appendTo(std::vector<int64_t> &numbers) const {
+  auto append = [&](auto... values) {
+    (numbers.push_back(static_cast<int64_t>(values)), ...);
+  };
+  append(nodes.size(), dependences.size(), buffers.size(), uses.size(),
+         streamCount);
+  for (const Node &node : nodes)
+    append(node.costNs, node.stream, node.partner, node.kind, node.isExpensive);
+  for (const Dependence &dependence : dependences)
+    append(dependence.from, dependence.to, dependence.kind);
+  for (const Buffer &buffer : buffers)
+    append(buffer.bytes, buffer.producer, buffer.freed);
+  for (const Use &use : uses)
+    append(use.buffer, use.node);
+}
+
 //===----------------------------------------------------------------------===//
 // Check
 //===----------------------------------------------------------------------===//

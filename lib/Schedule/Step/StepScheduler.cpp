@@ -485,13 +485,29 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
+/// Runs the scheduler once, unless that was done before.
+static Result<StepSchedule> runOnce(const Problem &problem,
+                                    const StepSchedulerOptions &options,
+                                    bool isRepeated) {
+  if (!options.cache)
+    return StepScheduler(problem, options, isRepeated).run();
+  StepCache::Key key = StepCache::makeKey(problem, options, isRepeated);
+  if (std::optional<StepSchedule> known = options.cache->find(key))
+    return std::move(*known);
+  Result<StepSchedule> found =
+      StepScheduler(problem, options, isRepeated).run();
+  if (found)
+    options.cache->keep(std::move(key), *found);
+  return found;
+}
+
 /// One round: the best candidate, or if that is the program, what unhindered
 /// moves make of it, if it is small enough for the effort.
 static Result<StepSchedule> runRound(const Problem &problem,
                                      const StepSchedulerOptions &options,
                                      bool isRepeated) {
   constexpr int64_t leastOrders = 64;
-  Result<StepSchedule> best = StepScheduler(problem, options, isRepeated).run();
+  Result<StepSchedule> best = runOnce(problem, options, isRepeated);
   if (!best || best->origin != ScheduleOrigin::Program ||
       options.effort / leastOrders < problem.numNodes())
     return best;
@@ -601,7 +617,7 @@ schedule::scheduleStepOnce(const Problem &problem,
                            const StepSchedulerOptions &options) {
   return searchFrom(problem, problem.programOrder(), options,
                     [&](const Problem &ordered) {
-                      return StepScheduler(ordered, options).run();
+                      return runOnce(ordered, options, /*isRepeated=*/false);
                     });
 }
 

@@ -69,6 +69,8 @@ struct SchedulingOptions {
   /// Whether schedules are only compared with others, so that less time is
   /// spent on each, and least where no order is within the limit.
   bool isQuick = false;
+  /// What trials of the function have scheduled, if there were any.
+  std::shared_ptr<schedule::StepCache> cache = nullptr;
 };
 
 /// A way to merge or to split collectives that was not taken, and the step that

@@ -28,6 +28,7 @@ FailureOr<bool> mlir::commsched::overlapLoops(func::FuncOp function,
   LoopPipeliningOptions pipelining;
   pipelining.budget = options.budget;
   pipelining.isTrial = options.isTrial;
+  pipelining.cache = options.cache.get();
   FailureOr<bool> isPipelined = pipelineLoops(function, pipelining, costs);
   if (failed(isPipelined))
     return failure();
@@ -46,6 +47,7 @@ public:
         pricing(std::move(pricing)), trials(createTrialModule(function)),
         peakBytes(simulateBlockMemory(function.front()).peakBytes) {
     this->options.isTrial = true;
+    given.cache = this->options.cache = std::make_shared<schedule::StepCache>();
   }
 
   FailureOr<SchedulingOptions> choose();
@@ -84,7 +86,8 @@ private:
   void remarkLess(const Attempt &best, const Attempt &given);
 
   func::FuncOp function;
-  const SchedulingOptions given;
+  /// Those that are chosen from, with the cache of the trials.
+  SchedulingOptions given;
   /// Those of the trials at hand.
   SchedulingOptions options;
   std::shared_ptr<CostAnalysis> pricing;

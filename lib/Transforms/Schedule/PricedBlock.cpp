@@ -166,5 +166,6 @@ StepSchedulerOptions PricedBlock::makeStepOptions(int64_t limitBytes) const {
   stepOptions.contention = contention;
   stepOptions.slackPercent = getCosts().getSlackPercent();
   stepOptions.maxDistance *= distanceFactor;
+  stepOptions.cache = options.cache.get();
   return stepOptions;
 }

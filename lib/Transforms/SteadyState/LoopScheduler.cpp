@@ -145,6 +145,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   with.step.slackPercent = costs.getSlackPercent();
   with.step.limitBytes = result.limitBytes;
   with.step.contention = contention;
+  with.step.cache = options.cache;
   FailureOr<bool> isChosen = false;
   if (options.choosesImplementations)
     isChosen = chooseImplementations(result, loop, costs, with);

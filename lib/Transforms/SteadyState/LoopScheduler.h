@@ -35,6 +35,8 @@ struct LoopSchedulingOptions {
   /// Whether each collective may be carried out by any implementation that the
   /// target lists.
   bool choosesImplementations = false;
+  /// Of the step scheduler.
+  schedule::StepCache *cache = nullptr;
 };
 
 /// A loop with its schedule.

@@ -210,6 +210,10 @@ public:
   /// The number of streams: the largest index of one, plus 1, or as many as
   /// were reserved.
   StreamId numStreams() const { return streamCount; }
+  /// Appends numbers that say all of a problem without error: those of two
+  /// problems are equal only if these are, down to the order in which they were
+  /// built. O(nodes + dependences + buffers + uses).
+  void appendTo(std::vector<int64_t> &numbers) const;
 
   //===--------------------------------------------------------------------===//
   // Dependences. All but numDependences() are empty before finalize().

@@ -18,6 +18,7 @@
 #define COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
 
 #include "CommSched/Schedule/Model/Objective.h"
+#include "CommSched/Schedule/Step/StepCache.h"
 
 namespace mlir::commsched::schedule {
 
@@ -36,6 +37,9 @@ struct StepSchedulerOptions : Objective {
   /// run through. A number of operations and not of seconds, so that all ranks
   /// compute the same schedule.
   int64_t effort = 1 << 22;
+  /// Where schedules of the same problems are looked up and kept; null for
+  /// none. It has to live on.
+  StepCache *cache = nullptr;
 };
 
 /// The kind of candidate that a schedule was chosen from.
