@@ -374,7 +374,7 @@ BlockScheduler::considerAll(int64_t limitBytes) {
       return failure();
     shortest = (*improved)->step.rank(limitBytes);
   }
-  shortestBytes = shortest.bytes;
+  shortestBytes = std::max(first.rank.bytes, shortest.bytes);
   int64_t belowBytes = std::min(limitBytes, shortestBytes);
   FailureOr<SmallVector<int64_t>> steps = listBudgetSteps();
   if (failed(steps))
