@@ -15,9 +15,10 @@
 // CHECK-NEXT:    %[[TWICE:.+]] = "stablehlo.multiply"(%[[SUM]], %[[SUM]])
 // CHECK-NEXT:    "stablehlo.return"(%[[TWICE]])
 // CHECK-NEXT:  })
-// CHECK:       "func.call"(%{{.+}}) <{callee = @alone}>
 // CHECK:       "stablehlo.multiply"
 // CHECK-NOT:   sym_name = "closed_call"
+// CHECK:       sym_name = "main.manual_computation_0"
+// CHECK:       "func.call"(%{{.+}}) <{callee = @alone}>
 // CHECK:       sym_name = "alone"
 // CHECK:       "commsched.all_reduce"
 // CHECK-NOT:   sym_name =
