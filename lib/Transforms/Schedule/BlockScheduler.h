@@ -271,11 +271,11 @@ public:
   /// changed.
   bool apply(const BlockSchedule &schedule) const;
 
-protected:
-  friend class BlockScheduler;
-
   /// Whether the block has few operations, which are scheduled soon.
   bool isSmall() const { return problem.getProblem().numNodes() <= 1 << 10; }
+
+protected:
+  friend class BlockScheduler;
 
   /// Whether a search takes long.
   bool isLarge() const { return problem.getProblem().numNodes() > 1 << 12; }

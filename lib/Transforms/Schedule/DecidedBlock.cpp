@@ -417,15 +417,17 @@ static bool hasTransposed(const BlockSearch &scheduler,
   return false;
 }
 
-/// Schedules a block again whose buckets were made, in the order that it has.
+/// Schedules a block again whose buckets were made, in the order that it has,
+/// and if that takes little time, in others, which have to be worth it: they
+/// may start collectives later.
 static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
-                                   SchedulingOptions options) {
+                                   SchedulingOptions options, bool isSmall) {
   FailureOr<std::shared_ptr<CostAnalysis>> costs =
       CostAnalysis::create(function);
   if (failed(costs))
     return failure();
   renewAssumedFusion(function, *(*costs)->getCosts());
-  options.beginsWithProgram = true;
+  options.beginsWithProgram |= !isSmall;
   // Groups that are not known were remarked on before.
   options.isTrial = true;
   options.splitting.split = ScheduleSplit::Off;
@@ -436,7 +438,11 @@ static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
   FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
   if (failed(schedule))
     return failure();
-  (*scheduler)->apply(*schedule);
+  int64_t limitBytes = schedule->limitBytes;
+  if (!isSmall || isBetter(schedule->step.rank(limitBytes),
+                           (*scheduler)->getProgram().step.rank(limitBytes),
+                           Gain::Worthwhile))
+    (*scheduler)->apply(*schedule);
   return success();
 }
 
@@ -444,9 +450,13 @@ FailureOr<bool>
 mlir::commsched::applySchedule(func::FuncOp function, BlockScheduler &scheduler,
                                const BlockSchedule &schedule,
                                const SchedulingOptions &options) {
-  bool isAgain = hasTransposed(scheduler.getReaderOf(schedule), schedule);
+  bool isSmall = scheduler.isSmall();
+  bool isAgain = isSmall
+                     ? schedule.buckets != nullptr
+                     : hasTransposed(scheduler.getReaderOf(schedule), schedule);
   bool isChanged = scheduler.apply(schedule);
-  if (isAgain && failed(scheduleAgain(function, scheduler.getBlock(), options)))
+  if (isAgain &&
+      failed(scheduleAgain(function, scheduler.getBlock(), options, isSmall)))
     return failure();
   return isChanged;
 }
