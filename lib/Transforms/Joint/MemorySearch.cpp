@@ -139,7 +139,8 @@ std::vector<const PartitionTrial *> MemorySearch::getMeasured() const {
   auto getKey = [](const PartitionTrial *trial) {
     return std::make_tuple(trial->costs.boundNs,
                            trial->treatment.quantizedEighths,
-                           trial->treatment.offloads, trial->costs.peakBytes);
+                           trial->costs.computeNs, trial->treatment.offloads,
+                           trial->costs.peakBytes);
   };
   llvm::stable_sort(measured,
                     [&](const PartitionTrial *a, const PartitionTrial *b) {
@@ -152,9 +153,10 @@ std::vector<const PartitionTrial *> MemorySearch::getMeasured() const {
 // Scheduling
 //===----------------------------------------------------------------------===//
 
-/// What comes first is better: what fits, then what is short, then what does
-/// nothing to its saved values, then what takes little; of what does not fit,
-/// what takes less.
+/// What comes first is better: what fits, then what is short, then what keeps
+/// its saved values exact, then what computes little, which shortens a step
+/// that repeats or whose optimizer overlaps, then what leaves its saved values
+/// in place, then what takes little; of what does not fit, what takes less.
 static auto getRank(const FittedTrial &point, int64_t bytes) {
   const auto &[trial, schedule] = point;
   bool isOver = schedule.peakBytes > bytes;
@@ -162,7 +164,8 @@ static auto getRank(const FittedTrial &point, int64_t bytes) {
   // Within the limit the bytes count after the treatment.
   return std::make_tuple(
       schedule::Rank(schedule.stepNs, isOver ? schedule.peakBytes : 0, bytes),
-      treatment.quantizedEighths, treatment.offloads, schedule.peakBytes);
+      treatment.quantizedEighths, isOver ? 0 : trial->costs.computeNs,
+      treatment.offloads, schedule.peakBytes);
 }
 
 bool MemorySearch::isBetter(const FittedTrial &point) const {

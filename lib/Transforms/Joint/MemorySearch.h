@@ -149,6 +149,8 @@ struct PairCosts {
   /// No orders of the two halves take less, in nanoseconds; collectives of one
   /// stream may change places.
   int64_t boundNs = 0;
+  /// The computation of both halves, in nanoseconds.
+  int64_t computeNs = 0;
 };
 
 /// What a step takes whose halves are scheduled.

@@ -61,6 +61,10 @@ FailureOr<PairCosts> mlir::commsched::computePairCosts(func::FuncOp joint,
     if (!bound)
       return emitError(half.getLoc(), "cannot be scheduled: ") << bound.error();
     result.boundNs += bound->ns;
+    for (schedule::NodeId node = 0; node < problem.getProblem().numNodes();
+         ++node)
+      if (problem.getProblem().kind(node) == schedule::NodeKind::Compute)
+        result.computeNs += problem.getProblem().costNs(node);
     for (int64_t bytes : memory.allocatedBytes) {
       result.besideBytes[index] =
           std::max(result.besideBytes[index], beside.front() - bytes);
