@@ -327,6 +327,12 @@ def test_a_replica_is_given_back(replica):
     assert (type(model), dict(model.named_parameters())) == kept
 
 
+def test_a_replica_with_buffers_runs_twice_before_a_backward(replica):
+    model = cs.adopt(replica(nn.BatchNorm1d(2)))
+    (model(torch.eye(2)) + model(torch.ones(2, 2))).sum().backward()
+    assert model.module.num_batches_tracked == 2
+
+
 # -- Adopted models with blocks: compiled as a whole, block by block, with graph breaks
 # and with blocks that are computed again.
 

@@ -292,9 +292,9 @@ def _is_of_fsdp(hook: Any) -> bool:
 @torch.no_grad()
 def broadcast_buffers(tensors: Iterable[torch.Tensor], group: Any) -> None:
     """Sets tensors to those of the first rank of a group, such that a compiler sees
-    it."""
+    it. Backwards of earlier forwards have saved them, but do not read them."""
     for tensor in tensors:
-        tensor.copy_(broadcast(tensor, 0, group))
+        tensor.data.copy_(broadcast(tensor, 0, group))
 
 
 def forget_values(parameter: ShardedParameter) -> None:
