@@ -10,7 +10,6 @@
 
 #include "Core/EmulatedData.h"
 #include "Core/Sites.h"
-#include "Mpi/Session.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -235,9 +234,6 @@ Status MpiBackend::synchronize(Deadline deadline) {
 // Calls of the core
 //===----------------------------------------------------------------------===//
 
-MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
-    : HostBackend(config), board(getBoard()), types(maxCount) {}
-
 /// All MPI requests of the launch have ended.
 void MpiBackend::complete(MpiRequest &request) {
   finishCollective(request);
@@ -373,7 +369,7 @@ Backend *commsched_create_backend(const BackendConfig *config,
     return nullptr;
   }
   try {
-    auto backend = std::make_unique<MpiBackend>(*config, defaultMaxCount);
+    auto backend = std::make_unique<MpiBackend>(*config);
     Status joined = backend->join(config->deadline);
     if (joined)
       return backend.release();

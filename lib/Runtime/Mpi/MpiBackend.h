@@ -17,22 +17,19 @@
 #include "Core/HostBackend.h"
 #include "Mpi/Board.h"
 #include "Mpi/MpiCollectives.h"
+#include "Mpi/Session.h"
 
-#include <climits>
 #include <functional>
 
 namespace commsched::runtime::mpi {
-
-/// MPI's counts are ints, and Open MPI adds small numbers to them.
-inline constexpr int64_t defaultMaxCount = int64_t(1) << 30;
 
 /// For 20 microseconds, as far as the system can.
 void sleepSlice();
 
 class MpiBackend final : public HostBackend {
 public:
-  /// `maxCount` limits what one call of MPI is given, see MpiTypes.
-  MpiBackend(const BackendConfig &config, int64_t maxCount);
+  explicit MpiBackend(const BackendConfig &config)
+      : HostBackend(config), board(getBoard()) {}
   ~MpiBackend() override;
 
   /// Starts MPI and meets all ranks.

@@ -181,7 +181,7 @@ Status mpi::checkLimits(const Site &site) {
   int isSet = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upperBound, &isSet);
   int limit = (isSet ? *upperBound : SHRT_MAX) - firstUserTag;
-  if (site.tag >= 0 && site.tag <= limit)
+  if (site.tag <= limit)
     return {};
   return "'mpi' has tags from 0 to " + std::to_string(limit) + ", not " +
          std::to_string(site.tag);
@@ -356,9 +356,9 @@ Status Starter::allReduce() {
   COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
   COMMSCHED_TRY(
       types.getOperation(*tensor->element.type, *site.reduction, operation));
-  for (int64_t begin = 0; begin < count; begin += types.getMaxCount()) {
+  for (int64_t begin = 0; begin < count; begin += maxCount) {
     int64_t offset = begin * tensor->element.bytes;
-    auto size = static_cast<int>(std::min(count - begin, types.getMaxCount()));
+    auto size = static_cast<int>(std::min(count - begin, maxCount));
     COMMSCHED_TRY(add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
                                      output(offset), size, type, operation,
                                      communicator, &handle),
@@ -375,7 +375,7 @@ Status Starter::reduceScatter() {
   COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
   COMMSCHED_TRY(
       types.getOperation(*tensor->element.type, *site.reduction, operation));
-  if (tensor->outputs > types.getMaxCount() / numRanks)
+  if (tensor->outputs > maxCount / numRanks)
     return reduceParts(type, operation);
 
   // In place MPI delivers to the beginning of the input, not to our own part.
@@ -397,11 +397,9 @@ Status Starter::reduceScatter() {
 Status Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
   bool isInPlace = out == input(group.rank * outBytes);
   for (int root = 0; root != numRanks; ++root) {
-    for (int64_t begin = 0; begin < tensor->outputs;
-         begin += types.getMaxCount()) {
+    for (int64_t begin = 0; begin < tensor->outputs; begin += maxCount) {
       int64_t offset = begin * tensor->element.bytes;
-      auto size = static_cast<int>(
-          std::min(tensor->outputs - begin, types.getMaxCount()));
+      auto size = static_cast<int>(std::min(tensor->outputs - begin, maxCount));
       const void *source = isInPlace && root == group.rank
                                ? MPI_IN_PLACE
                                : input(root * outBytes + offset);
