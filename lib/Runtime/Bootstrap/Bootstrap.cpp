@@ -65,8 +65,11 @@ Status commsched::runtime::readJobPlace(const GetEnvironment &getEnvironment,
              "that all machines share";
   place.isTemporary = true;
   std::string temporary = get("TMPDIR");
+  // The name that mpirun gives a job is a number that another one may have,
+  // too; the last variable is random.
   std::string name = "commsched-" + std::to_string(getuid()) + "-" + place.job +
-                     "-" + get("MASTER_PORT");
+                     "-" + get("MASTER_PORT") +
+                     get("OMPI_MCA_orte_precondition_transports");
   std::replace(name.begin(), name.end(), '/', '_');
   place.folder = (temporary.empty() ? "/tmp" : temporary) + "/" + name;
   return Status();

@@ -48,8 +48,8 @@ using GetEnvironment = std::function<const char *(const char *)>;
 
 /// Reads the folder from COMMSCHED_RENDEZVOUS; without it the ranks of one
 /// machine meet in a folder for temporary files, whose name has the user, the
-/// launcher's name of the job and MASTER_PORT. Leaves `rank` and `numRanks` as
-/// they are.
+/// launcher's name of the job and MASTER_PORT or mpirun's random number. Leaves
+/// `rank` and `numRanks` as they are.
 Status readJobPlace(const GetEnvironment &getEnvironment, JobPlace &place);
 
 /// The status of a rank.

@@ -8,7 +8,7 @@
 
 #include "Mpi/Session.h"
 
-#include "CommSched/Runtime/Backend.h"
+#include "Bootstrap/Bootstrap.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -17,8 +17,6 @@
 #include <memory>
 #include <mpi.h>
 #include <mutex>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 
@@ -55,127 +53,44 @@ Watchdog::~Watchdog() {
 // Arrival of the processes
 //===----------------------------------------------------------------------===//
 
-namespace {
+static int32_t getNumber(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? std::atoi(value) : 0;
+}
 
 /// MPI_Init waits for all processes of the job and does not report which one is
-/// missing. The processes of one machine therefore meet before it: each binds a
-/// socket with a name of this job and looks for the sockets of the others. The
-/// names are abstract, that is, no files, and vanish with their process. If the
-/// launcher is not Open MPI's, its variables are missing and there is no such
-/// meeting.
-///
-/// The socket stays bound as long as the object lives.
-class Arrival {
-public:
-  Arrival();
-  ~Arrival();
-  Arrival(const Arrival &) = delete;
-  Arrival &operator=(const Arrival &) = delete;
-
-  /// Waits for the others on this machine; the error names the ranks that have
-  /// not come.
-  Status awaitOthers(int64_t deadlineMs, Deadline deadline) const;
-
-  /// Whether the launcher lists the other processes, so that `awaitOthers`
-  /// waits.
-  bool knowsOthers() const { return socket >= 0; }
-
-private:
-  bool hasCome(int32_t localRank) const;
-
-  /// Common to the processes that meet.
-  std::string job;
-  int32_t numLocalRanks = 0;
-  /// Whether the ranks of this machine are all ranks, so that their numbers are
-  /// those of the ranks.
-  bool isWholeJob = false;
-  int socket = -1;
-};
-
-} // namespace
-
-static std::string getVariable(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
-static int32_t getNumber(const char *name) {
-  return static_cast<int32_t>(
-      std::strtol(getVariable(name).c_str(), nullptr, 10));
-}
-
-/// The abstract name of one process; calls `use` with the address.
-template <class Use>
-static bool withAddress(const std::string &job, int32_t localRank, Use use) {
-  std::string name = job + "-" + std::to_string(localRank);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  // The first character stays 0: that makes the name abstract.
-  size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
-  std::memcpy(address.sun_path + 1, name.data(), length);
-  return use(reinterpret_cast<const sockaddr *>(&address),
-             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
-                                    length)) == 0;
-}
-
-Arrival::Arrival() {
+/// missing. The processes of one machine therefore meet before it, if the
+/// launcher is Open MPI's, which says how many they are: `knowsOthers`.
+static Status meetOnNode(Deadline deadline, bool &knowsOthers) {
+  JobPlace place;
+  place.rank = getNumber("OMPI_COMM_WORLD_LOCAL_RANK");
+  place.numRanks = getNumber("OMPI_COMM_WORLD_LOCAL_SIZE");
+  knowsOthers = place.numRanks > 0;
+  if (!knowsOthers)
+    return {};
+  // A folder of this machine, whatever others the ranks see.
+  COMMSCHED_TRY(readJobPlace(
+      [](const char *name) {
+        for (const char *read : {"TMPDIR", "PMIX_NAMESPACE",
+                                 "OMPI_MCA_orte_precondition_transports"})
+          if (std::strcmp(name, read) == 0)
+            return std::getenv(name);
+        return static_cast<char *>(nullptr);
+      },
+      place));
   // A process may join several times.
-  static int32_t numArrivals = 0;
-  std::string jobName = getVariable("PMIX_NAMESPACE");
-  numLocalRanks = getNumber("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (jobName.empty() || numLocalRanks < 1)
-    return;
-  isWholeJob = numLocalRanks == getNumber("OMPI_COMM_WORLD_SIZE");
-  // The name space is a number that another mpirun may have, too; the second
-  // variable is random.
-  job = "commsched-" + std::to_string(numArrivals++) + "-" + jobName + "-" +
-        getVariable("OMPI_MCA_orte_precondition_transports");
-  socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  withAddress(job, getNumber("OMPI_COMM_WORLD_LOCAL_RANK"),
-              [&](const sockaddr *address, socklen_t size) {
-                return bind(socket, address, size);
-              });
-}
-
-Arrival::~Arrival() {
-  if (socket >= 0)
-    close(socket);
-}
-
-bool Arrival::hasCome(int32_t localRank) const {
-  int probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  bool isBound =
-      withAddress(job, localRank, [&](const sockaddr *address, socklen_t size) {
-        return connect(probe, address, size);
-      });
-  close(probe);
-  return isBound;
-}
-
-Status Arrival::awaitOthers(int64_t deadlineMs, Deadline deadline) const {
-  if (socket < 0)
+  static int32_t numMeetings = 0;
+  place.folder += "-" + std::to_string(numMeetings++);
+  std::unique_ptr<Bootstrap> bootstrap;
+  Status met = Bootstrap::join(place, [] { return ""; }, deadline, bootstrap);
+  if (met) {
+    // The others need not be waited for.
+    bootstrap->leave(/*failed=*/true, deadline);
     return {};
-  // A process that was seen may go on, and need not be looked for again.
-  int32_t first = 0;
-  while (first != numLocalRanks) {
-    if (hasCome(first)) {
-      ++first;
-      continue;
-    }
-    if (Clock::now() >= deadline)
-      break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  std::string missing;
-  for (int32_t rank = first; rank < numLocalRanks; ++rank)
-    if (!hasCome(rank))
-      missing += (missing.empty() ? "" : "; ") +
-                 std::string(isWholeJob ? "rank " : "local rank ") +
-                 std::to_string(rank) + " has not come";
-  if (missing.empty())
-    return {};
-  return "timed out after " + std::to_string(deadlineMs) +
-         " ms while all ranks meet: " + missing;
+  bool areAll = place.numRanks == getNumber("OMPI_COMM_WORLD_SIZE");
+  return (areAll ? "" : "among the ranks of this machine, counted from 0: ") +
+         met.getMessage();
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,8 +109,6 @@ struct State {
   bool isOpen = false;
   bool hasFailed = false;
   int64_t deadlineMs = 0;
-  /// Of the last session: it stays until no process looks for it any more.
-  std::unique_ptr<Arrival> arrival;
   Board board;
 };
 
@@ -259,7 +172,7 @@ Status mpi::checkMpi(int code, const char *call) {
 /// of a second, but a busy machine needs longer.
 static constexpr auto startTime = std::chrono::seconds(30);
 
-static Status initialize(State &state, Deadline deadline) {
+static Status initialize(State &state, bool knowsOthers, Deadline deadline) {
   int isInitialized = 0;
   int isFinalized = 0;
   MPI_Initialized(&isInitialized);
@@ -268,7 +181,7 @@ static Status initialize(State &state, Deadline deadline) {
     return "MPI has been finalized in this process";
   if (isInitialized)
     return {};
-  if (state.arrival->knowsOthers())
+  if (knowsOthers)
     deadline = std::max<Deadline>(deadline, Clock::now() + startTime);
   Watchdog watchdog("MPI_Init", deadline);
   int provided = 0;
@@ -288,9 +201,9 @@ Status mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   state.hasExitHandler = true;
   // Until all have come.
   state.hasFailed = true;
-  state.arrival = std::make_unique<Arrival>();
-  COMMSCHED_TRY(state.arrival->awaitOthers(deadlineMs, deadline));
-  COMMSCHED_TRY(initialize(state, deadline));
+  bool knowsOthers = false;
+  COMMSCHED_TRY(meetOnNode(deadline, knowsOthers));
+  COMMSCHED_TRY(initialize(state, knowsOthers, deadline));
   {
     Watchdog watchdog("the making of communicators",
                       Clock::now() + std::chrono::milliseconds(deadlineMs));
