@@ -8,7 +8,6 @@
 
 #include "RuntimeTypes.h"
 
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Runtime/Runtime.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -17,30 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-// Kinds and reductions have the values of the runtime's enumerations.
-#define ASSERT_SAME_VALUE(LHS, RHS)                                            \
-  static_assert(static_cast<int>(LHS) == static_cast<int>(RHS))
-ASSERT_SAME_VALUE(CollectiveKind::AllGather, COMMSCHED_ALL_GATHER);
-ASSERT_SAME_VALUE(CollectiveKind::ReduceScatter, COMMSCHED_REDUCE_SCATTER);
-ASSERT_SAME_VALUE(CollectiveKind::AllReduce, COMMSCHED_ALL_REDUCE);
-ASSERT_SAME_VALUE(CollectiveKind::AllToAll, COMMSCHED_ALL_TO_ALL);
-ASSERT_SAME_VALUE(CollectiveKind::Broadcast, COMMSCHED_BROADCAST);
-ASSERT_SAME_VALUE(CollectiveKind::Permute, COMMSCHED_PERMUTE);
-ASSERT_SAME_VALUE(CollectiveKind::Send, COMMSCHED_SEND);
-ASSERT_SAME_VALUE(CollectiveKind::Recv, COMMSCHED_RECV);
-ASSERT_SAME_VALUE(CollectiveKind::Barrier, COMMSCHED_BARRIER);
-ASSERT_SAME_VALUE(CollectiveKind::Offload, COMMSCHED_OFFLOAD);
-ASSERT_SAME_VALUE(CollectiveKind::Reload, COMMSCHED_RELOAD);
-ASSERT_SAME_VALUE(ReductionKind::Sum, COMMSCHED_SUM);
-ASSERT_SAME_VALUE(ReductionKind::Avg, COMMSCHED_AVG);
-ASSERT_SAME_VALUE(ReductionKind::Prod, COMMSCHED_PROD);
-ASSERT_SAME_VALUE(ReductionKind::Min, COMMSCHED_MIN);
-ASSERT_SAME_VALUE(ReductionKind::Max, COMMSCHED_MAX);
-ASSERT_SAME_VALUE(ReductionKind::BitAnd, COMMSCHED_BAND);
-ASSERT_SAME_VALUE(ReductionKind::BitOr, COMMSCHED_BOR);
-ASSERT_SAME_VALUE(ReductionKind::BitXor, COMMSCHED_BXOR);
-#undef ASSERT_SAME_VALUE
 
 static std::optional<int32_t> getRuntimeIntegerType(IntegerType type) {
   if (type.getWidth() == 1)

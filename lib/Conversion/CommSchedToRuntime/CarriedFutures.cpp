@@ -106,20 +106,16 @@ mlir::commsched::findCarriedWaits(ModuleOp module) {
 // Waits
 //===----------------------------------------------------------------------===//
 
-static bool areEqual(const RowLayout &lhs, const RowLayout &rhs) {
-  return std::tie(lhs.offset, lhs.rowStride, lhs.repeatStride) ==
-         std::tie(rhs.offset, rhs.rowStride, rhs.repeatStride);
-}
-
 static bool areEqual(const RowCopy &lhs, const RowCopy &rhs) {
-  return areEqual(lhs.source, rhs.source) && areEqual(lhs.target, rhs.target) &&
-         std::tie(lhs.repeat, lhs.rows, lhs.rowElements) ==
-             std::tie(rhs.repeat, rhs.rows, rhs.rowElements);
+  return std::tie(lhs.source, lhs.target, lhs.repeat, lhs.rows,
+                  lhs.rowElements) == std::tie(rhs.source, rhs.target,
+                                               rhs.repeat, rhs.rows,
+                                               rhs.rowElements);
 }
 
 static bool areEqual(const CarriedLaunch &lhs, const CarriedLaunch &rhs) {
-  auto areEqualCopies = [](ArrayRef<RowCopy> left, ArrayRef<RowCopy> right) {
-    return llvm::equal(left, right,
+  auto areEqualCopies = [](const Unpacking &left, const Unpacking &right) {
+    return llvm::equal(left.copies, right.copies,
                        [](auto &a, auto &b) { return areEqual(a, b); });
   };
   return lhs.received == rhs.received &&
@@ -139,19 +135,7 @@ LogicalResult mlir::commsched::lowerCarriedWait(Lowering &lowering,
   rewriter.setInsertionPoint(wait);
   auto resume = rt::ResumeOp::create(rewriter, wait.getLoc(), launch.received,
                                      wait.getFuture());
-  SmallVector<Value> values;
-  for (auto [value, copies, old] : llvm::zip_equal(
-           resume.getValues(), launch.unpackings, wait.getValues())) {
-    if (copies.empty()) {
-      values.push_back(value);
-      continue;
-    }
-    Value target = lowering.createEmpty(wait.getLoc(),
-                                        cast<RankedTensorType>(old.getType()));
-    values.push_back(createCopies(rewriter, wait.getLoc(), value, target,
-                                  copies, /*overwrites=*/true));
-  }
-  rewriter.replaceOp(wait, values);
+  lowering.replaceWait(wait, resume.getValues(), launch.unpackings);
   return success();
 }
 

@@ -33,23 +33,17 @@ using namespace mlir::commsched;
 // Row copies
 //===----------------------------------------------------------------------===//
 
-static int64_t getProduct(ArrayRef<int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
-
 bool mlir::commsched::needsPacking(ArrayRef<int64_t> shape, int64_t dim) {
-  return getProduct(shape.take_front(dim)) > 1;
+  return ShapedType::getNumElements(shape.take_front(dim)) > 1;
 }
 
 SmallVector<RowCopy>
 mlir::commsched::getPackingCopies(ArrayRef<int64_t> shape, int64_t dim,
                                   ArrayRef<int64_t> partSizes,
                                   int64_t elementBytes) {
-  int64_t outer = getProduct(shape.take_front(dim));
-  int64_t inner = getProduct(shape.drop_front(dim + 1)) * elementBytes;
+  int64_t outer = ShapedType::getNumElements(shape.take_front(dim));
+  int64_t inner =
+      ShapedType::getNumElements(shape.drop_front(dim + 1)) * elementBytes;
   auto getCopy = [&](int64_t begin, int64_t size) {
     RowCopy copy;
     copy.rows = outer;
@@ -87,17 +81,14 @@ Value mlir::commsched::createCopies(OpBuilder &builder, Location loc,
                                     Value source, Value target,
                                     ArrayRef<RowCopy> copies, bool overwrites,
                                     Value offset) {
-  auto getLayout = [&](const RowLayout &layout) {
-    return builder.getDenseI64ArrayAttr(
-        {layout.offset, layout.rowStride, layout.repeatStride});
-  };
   auto getTypeAttr = [](Type type) {
     return type ? TypeAttr::get(type) : TypeAttr();
   };
   for (const RowCopy &copy : copies) {
     auto op = rt::CopyOp::create(
         builder, loc, target.getType(), source, target, offset,
-        getLayout(copy.source), getLayout(copy.target),
+        builder.getDenseI64ArrayAttr(copy.source),
+        builder.getDenseI64ArrayAttr(copy.target),
         builder.getI64IntegerAttr(copy.repeat),
         builder.getI64IntegerAttr(copy.rows),
         builder.getI64IntegerAttr(copy.rowElements),
@@ -156,6 +147,25 @@ Value Lowering::createEmpty(Location loc, RankedTensorType type, Value rows) {
 Value Lowering::createEmpty(Location loc, int64_t elements, Type elementType) {
   return tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(elements),
                                  elementType);
+}
+
+void Lowering::replaceWait(WaitOp wait, ValueRange received,
+                           ArrayRef<Unpacking> unpackings) {
+  SmallVector<Value> values;
+  for (auto [value, unpacking, old] :
+       llvm::zip_equal(received, unpackings, wait.getValues())) {
+    if (unpacking.copies.empty()) {
+      values.push_back(value);
+      continue;
+    }
+    Value target = unpacking.target;
+    if (!target)
+      target =
+          createEmpty(wait.getLoc(), cast<RankedTensorType>(old.getType()));
+    values.push_back(createCopies(rewriter, wait.getLoc(), value, target,
+                                  unpacking.copies, /*overwrites=*/true));
+  }
+  rewriter.replaceOp(wait, values);
 }
 
 LogicalResult mlir::commsched::requireLowerableTypes(Operation *op,

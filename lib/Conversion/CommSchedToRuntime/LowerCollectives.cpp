@@ -34,14 +34,6 @@ struct Launch {
   /// Rows that are values, their sums, and the elements of a row.
   Value inputValues, inputRows, outputValues, outputRows;
   SmallVector<int64_t> row;
-
-  /// How what was received becomes what the wait delivers: nothing to do where
-  /// there are no copies.
-  struct Unpacking {
-    SmallVector<RowCopy> copies;
-    /// The destination, or null for a new tensor.
-    Value target;
-  };
   SmallVector<Unpacking> unpackings;
 };
 
@@ -153,7 +145,7 @@ void LaunchBuilder::addOutput(unsigned index, OperandRange into, int64_t dim,
   RankedTensorType type = getResultType(index);
   if (!needsPacking(type.getShape(), dim))
     return addWholeOutput(index, into);
-  Launch::Unpacking &unpacking = launch.unpackings.emplace_back();
+  Unpacking &unpacking = launch.unpackings.emplace_back();
   if (!into.empty())
     unpacking.target = into[index];
   unpacking.copies = getUnpackingCopies(
@@ -265,9 +257,7 @@ LogicalResult LaunchBuilder::buildLaunchOfValues(AllToAllOp op,
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
     auto type = cast<RankedTensorType>(input.getType());
     RankedTensorType resultType = getResultType(index);
-    int64_t row = 1;
-    for (int64_t size : type.getShape().drop_front())
-      row *= size;
+    int64_t row = ShapedType::getNumElements(type.getShape().drop_front());
     launch.row.push_back(row);
     if (failed(addSide(type, launch.inputValues, op.getInputSplits(), row,
                        launch.sent, launch.inputSplits)) ||
@@ -374,21 +364,7 @@ static void lowerWait(Lowering &lowering, rt::StartOp start, WaitOp wait,
   auto newWait = rt::WaitOp::create(
       rewriter, wait.getLoc(), start.getInFlight().getTypes(),
       start.getRequest(), start.getInputs(), start.getInFlight());
-  SmallVector<Value> values;
-  for (auto [value, unpacking, old] : llvm::zip_equal(
-           newWait.getValues(), launch.unpackings, wait.getValues())) {
-    if (unpacking.copies.empty()) {
-      values.push_back(value);
-      continue;
-    }
-    Value target = unpacking.target;
-    if (!target)
-      target = lowering.createEmpty(wait.getLoc(),
-                                    cast<RankedTensorType>(old.getType()));
-    values.push_back(createCopies(rewriter, wait.getLoc(), value, target,
-                                  unpacking.copies, /*overwrites=*/true));
-  }
-  rewriter.replaceOp(wait, values);
+  lowering.replaceWait(wait, newWait.getValues(), launch.unpackings);
 }
 
 /// Holds the request where something else than a wait takes the future of
@@ -404,8 +380,8 @@ static void holdRequest(Lowering &lowering, rt::StartOp request,
   future.replaceAllUsesWith(hold.getHeld());
   CarriedLaunch &carried = lowering.carried[start];
   llvm::append_range(carried.received, request.getInFlight().getTypes());
-  for (const Launch::Unpacking &unpacking : launch.unpackings)
-    carried.unpackings.push_back(unpacking.copies);
+  for (const Unpacking &unpacking : launch.unpackings)
+    carried.unpackings.push_back({unpacking.copies, /*target=*/nullptr});
 }
 
 LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,

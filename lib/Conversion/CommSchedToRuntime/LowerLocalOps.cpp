@@ -37,7 +37,7 @@ using namespace mlir::commsched;
 static RowCopy getWholeCopy(RankedTensorType from, Type to,
                             int64_t targetOffset) {
   RowCopy copy;
-  copy.target.offset = targetOffset;
+  copy.target = {targetOffset, 0, 0};
   copy.rowElements = from.getNumElements();
   if (from.getElementType() == to) {
     copy.rowElements *= *getElementBytes(to);

@@ -30,15 +30,11 @@
 
 namespace mlir::commsched {
 
-/// One side of a copy; bytes.
-struct RowLayout {
-  int64_t offset = 0;
-  int64_t rowStride = 0;
-  int64_t repeatStride = 0;
-};
+/// One side of a copy: offset, row stride and repeat stride, in bytes.
+using RowLayout = std::array<int64_t, 3>;
 
 struct RowCopy {
-  RowLayout source, target;
+  RowLayout source = {}, target = {};
   int64_t repeat = 1;
   int64_t rows = 1;
   /// Elements, which are bytes unless types are given.
@@ -70,12 +66,19 @@ Value createCopies(OpBuilder &builder, Location loc, Value source, Value target,
                    ArrayRef<RowCopy> copies, bool overwrites,
                    Value offset = nullptr);
 
+/// How what was received becomes what the wait delivers: nothing to do where
+/// there are no copies.
+struct Unpacking {
+  SmallVector<RowCopy> copies;
+  /// The destination, or null for a new tensor.
+  Value target;
+};
+
 /// What arrives in the buffers of a collective whose wait is in another
-/// function or iteration, and the copies that make of it what the wait delivers
-/// (none: it is that already).
+/// function or iteration, and what the wait makes of it.
 struct CarriedLaunch {
   SmallVector<Type> received;
-  SmallVector<SmallVector<RowCopy>> unpackings;
+  SmallVector<Unpacking> unpackings;
 };
 
 struct Lowering {
@@ -100,6 +103,10 @@ struct Lowering {
   /// is dynamic, or `elements` in one row.
   Value createEmpty(Location loc, RankedTensorType type, Value rows = nullptr);
   Value createEmpty(Location loc, int64_t elements, Type elementType);
+
+  /// Replaces `wait` by what becomes of the `received` values.
+  void replaceWait(WaitOp wait, ValueRange received,
+                   ArrayRef<Unpacking> unpackings);
 };
 
 /// Fails, with an error at `op`, unless all of `types` are tensors of static

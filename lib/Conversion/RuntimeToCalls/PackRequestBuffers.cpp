@@ -36,13 +36,6 @@ using namespace mlir::commsched;
 // Requests that are held
 //===----------------------------------------------------------------------===//
 
-/// The value whose memory `buffer` is a part of, as far as views show it.
-static Value getRoot(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
 /// Visits the operations that use `root` or what may be a part of it, until
 /// `visit` returns false. Returns whether it never did.
 static bool visitUsers(Value root, function_ref<bool(OpOperand &)> visit) {
@@ -68,7 +61,8 @@ static MemRefType getPackedType(MemRefType type) {
 /// The allocation that `hold` can take over as the memory of `buffer`: it is
 /// made in the same block, so once for each request, and nothing uses it later.
 static memref::AllocOp findOwned(Value buffer, rt::HoldOp hold) {
-  auto alloc = getRoot(buffer).getDefiningOp<memref::AllocOp>();
+  auto alloc = memref::skipViewLikeOps(cast<MemrefValue>(buffer))
+                   .getDefiningOp<memref::AllocOp>();
   Block *block = hold->getBlock();
   if (!alloc || alloc->getBlock() != block ||
       !alloc.getType().hasStaticShape() ||
@@ -151,7 +145,8 @@ static void holdBuffers(rt::StartOp start, rt::HoldOp hold) {
   for (OpOperand &operand : start.getInputsMutable()) {
     Value buffer = operand.get();
     bool isPacked = cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
-    if (isPacked && livesLonger(getRoot(buffer)))
+    if (isPacked &&
+        livesLonger(memref::skipViewLikeOps(cast<MemrefValue>(buffer))))
       continue;
     if (memref::AllocOp alloc =
             isPacked ? findOwned(buffer, hold) : memref::AllocOp()) {
@@ -168,34 +163,11 @@ static void holdBuffers(rt::StartOp start, rt::HoldOp hold) {
 // Packed buffers
 //===----------------------------------------------------------------------===//
 
-/// True if the elements of a `type` lie one after the other. The first
-/// dimension may be dynamic, and the offset may be.
-static bool isContiguous(MemRefType type) {
-  if (type.getLayout().isIdentity())
-    return true;
-  ArrayRef<int64_t> shape = type.getShape();
-  if (!shape.empty() && ShapedType::isDynamicShape(shape.drop_front()))
-    return false;
-  // The number of rows does not matter to the layout.
-  SmallVector<int64_t> fixed(shape);
-  if (!fixed.empty() && ShapedType::isDynamic(fixed.front()))
-    fixed.front() = 2;
-  return memref::isStaticShapeAndContiguousRowMajor(MemRefType::get(
-      fixed, type.getElementType(), type.getLayout(), type.getMemorySpace()));
-}
-
+/// True if the elements lie one after the other. The first dimension may be
+/// dynamic, and the offset may be.
 static bool isPacked(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
-  return !type || isContiguous(type);
-}
-
-static Value createPacked(OpBuilder &builder, Location loc, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<Value> sizes;
-  for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    if (ShapedType::isDynamic(size))
-      sizes.push_back(memref::DimOp::create(builder, loc, buffer, dim));
-  return memref::AllocOp::create(builder, loc, getPackedType(type), sizes);
+  return !type || type.getNumContiguousTrailingDims() == type.getRank();
 }
 
 /// Replaces `operand` of `first` by a packed buffer. It is filled before
@@ -207,7 +179,11 @@ static Value pack(OpOperand &operand, Operation *first, Operation *last,
   if (isPacked(buffer))
     return buffer;
   OpBuilder builder(first);
-  Value packed = createPacked(builder, first->getLoc(), buffer);
+  auto type = cast<MemRefType>(buffer.getType());
+  Value packed = memref::AllocOp::create(
+      builder, first->getLoc(),
+      memref::getMixedSizes(builder, first->getLoc(), buffer),
+      type.getElementType(), type.getMemorySpace());
   if (isRead)
     memref::CopyOp::create(builder, first->getLoc(), buffer, packed);
   operand.set(packed);

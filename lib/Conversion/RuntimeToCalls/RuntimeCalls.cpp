@@ -104,21 +104,19 @@ Value RuntimeCallBuilder::addBytes(Value pointer, Value bytes) {
                              pointer, ArrayRef<LLVM::GEPArg>{bytes});
 }
 
+/// Of whichever memory: to the code behind the calls all of it is one.
+static MemRefType getPlainType(MemRefType type) {
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         type.getLayout());
+}
+
 Value RuntimeCallBuilder::getPointer(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  Value address =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
-  Value integer = arith::IndexCastUIOp::create(builder, loc, i64, address);
-  Value pointer = LLVM::IntToPtrOp::create(builder, loc, pointerType, integer);
-  if (type.getLayout().isIdentity())
-    return pointer;
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-  Value offset =
-      arith::IndexCastOp::create(builder, loc, i64, metadata.getOffset());
-  return addBytes(
-      pointer,
-      multiply(offset, getValue(*getElementBytes(type.getElementType()))));
+  MemRefType type = getPlainType(cast<MemRefType>(memref.getType()));
+  Value descriptor = UnrealizedConversionCastOp::create(
+                         builder, loc, typeConverter.convertType(type), memref)
+                         .getResult(0);
+  return MemRefDescriptor(descriptor)
+      .bufferPtr(builder, loc, typeConverter, type);
 }
 
 SmallVector<Value> RuntimeCallBuilder::getPointers(ValueRange memrefs) {
@@ -127,10 +125,8 @@ SmallVector<Value> RuntimeCallBuilder::getPointers(ValueRange memrefs) {
 }
 
 Value RuntimeCallBuilder::createMemRef(MemRefType type, Value pointer) {
-  // Of whichever memory: to the code behind the calls all of it is one.
-  auto plain = MemRefType::get(type.getShape(), type.getElementType());
   Value descriptor = MemRefDescriptor::fromStaticShape(
-      builder, loc, typeConverter, plain, pointer);
+      builder, loc, typeConverter, getPlainType(type), pointer);
   return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
       .getResult(0);
 }
@@ -206,23 +202,6 @@ void RuntimeCallBuilder::copy(Side target, Side source, ArrayRef<Value> sizes,
        source.pointer, source.type, sourceStride, rows, rowElements);
 }
 
-/// The innermost dimensions of a `type` whose elements lie one after the other.
-/// Only the first of them may be dynamic.
-static unsigned countContiguousDims(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  int64_t expected = 1;
-  unsigned count = 0;
-  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    if (strides[dim] != expected)
-      break;
-    ++count;
-    if (type.isDynamicDim(dim))
-      break;
-    expected *= type.getDimSize(dim);
-  }
-  return count;
-}
-
 bool RuntimeCallBuilder::copy(Value targetBuffer, Value sourceBuffer) {
   auto targetType = dyn_cast<MemRefType>(targetBuffer.getType());
   auto sourceType = dyn_cast<MemRefType>(sourceBuffer.getType());
@@ -235,8 +214,8 @@ bool RuntimeCallBuilder::copy(Value targetBuffer, Value sourceBuffer) {
   if (failed(elementBytes))
     return false;
   unsigned rank = targetType.getRank();
-  unsigned outer = rank - std::min(countContiguousDims(targetType),
-                                   countContiguousDims(sourceType));
+  unsigned outer = rank - std::min(targetType.getNumContiguousTrailingDims(),
+                                   sourceType.getNumContiguousTrailingDims());
   auto getBytes = [&](OpFoldResult elements) -> Value {
     if (std::optional<int64_t> constant = getConstantIntValue(elements))
       return getValue(*constant * *elementBytes);

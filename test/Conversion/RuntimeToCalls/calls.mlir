@@ -6,7 +6,7 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 // PROGRAM: llvm.mlir.global external constant @commsched_program("
 // PROGRAM-SAME: {\22groups\22:[{\22name\22:\22rows\22,\22size\22:2,\22stride\22:1},{\22name\22:\22odd\22,\22ranks\22:{{\[\[}}0,3],[1,2]],\22size\22:2}],
-// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+98]]:3\22,
+// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+96]]:3\22,
 // PROGRAM-SAME: \22operators\22:[{\22inputs\22:[{\22elements\22:8,\22type\22:\22f32\22}],\22location\22:\22{{.*}}\22,\22name\22:\22mm\22,\22outputs\22:[{\22elements\22:4,\22type\22:\22bytes<1>\22}]}],
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22ag\22,\22runtime_ns\22:5,\22tensors\22:[{\22inputs\22:4,\22outputs\22:8,\22type\22:\22f32\22}]}
 // PROGRAM-SAME: {\22group\22:1,\22input_splits\22:{{\[\[}}3,5]],\22kind\22:\22all_to_all\22,{{[^}]*}}\22output_splits\22:{{\[\[}}4,4]],
@@ -20,11 +20,9 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 // The slice of the buffer that this rank sends.
 // CHECK-LABEL: func.func @gather_in_place
-// CHECK-SAME: %[[B:.*]]: memref<8xf32>
 // CHECK: %[[OUTS:.*]] = llvm.alloca {{.*}} !llvm.array<1 x ptr>
 // CHECK: %[[INS:.*]] = llvm.alloca {{.*}} !llvm.array<1 x ptr>
-// CHECK: memref.extract_aligned_pointer_as_index %[[B]]
-// CHECK: %[[POINTER:.*]] = llvm.inttoptr
+// CHECK: %[[POINTER:.*]] = llvm.extractvalue %{{.*}}[1]
 // CHECK: %[[ME:.*]] = call @commsched_group_rank(%c0_i32
 // CHECK: %[[BYTES:.*]] = arith.muli %[[ME]], %c16_i64
 // CHECK: %[[PART:.*]] = llvm.getelementptr %[[POINTER]][%[[BYTES]]] {{.*}} i8
@@ -63,7 +61,7 @@ func.func @others(%x: memref<8xi8>, %y: memref<8xi8>, %z: memref<4xf8E8M0FNU>,
        tag = 7 : i64} : !commsched_rt.request
   commsched_rt.wait %s ins(%x : memref<8xi8>)
   // In place, both pointers are the buffer's.
-  // CHECK: %[[W:.*]] = llvm.inttoptr
+  // CHECK: %[[W:.*]] = llvm.extractvalue %{{.*}}[1]
   // CHECK: llvm.store %[[W]],
   // CHECK: llvm.store %[[W]],
   %m = commsched_rt.start "all_reduce" "m" on @rows outs(%w : memref<8xf32>)
