@@ -86,12 +86,9 @@ typedef enum commsched_reduction {
   COMMSCHED_BXOR = 7
 } commsched_reduction;
 
-/** The names that program descriptions use, such as "bf16", "all_gather" and
- *  "sum"; null for other numbers. */
+/** The name that program descriptions use, such as "bf16"; null for other
+ *  numbers. */
 COMMSCHED_RUNTIME_API const char *commsched_type_name(commsched_type type);
-COMMSCHED_RUNTIME_API const char *commsched_kind_name(commsched_kind kind);
-COMMSCHED_RUNTIME_API const char *
-commsched_reduction_name(commsched_reduction reduction);
 
 /** The bytes of one element; an i1 takes one. 0 for other numbers. */
 COMMSCHED_RUNTIME_API int64_t commsched_type_bytes(commsched_type type);

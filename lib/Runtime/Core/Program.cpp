@@ -40,7 +40,15 @@ public:
   JsonReader(const Json &value, std::string where)
       : value(value), where(std::move(where)) {}
 
-  [[noreturn]] void fail(const std::string &text) const;
+  [[noreturn]] void fail(const std::string &text) const {
+    throw JsonError(where.empty() ? text : where + ": " + text);
+  }
+  /// Fails unless the value `is` a `what`.
+  void expect(bool is, const char *what) const {
+    if (!is)
+      fail(std::string("expected ") + what + ", got " +
+           (value.is_structured() ? value.type_name() : value.dump()));
+  }
 
   /// How later errors call this object: "sites[2] 'ag'".
   void addName(const std::string &name) { where += " '" + name + "'"; }
@@ -49,102 +57,60 @@ public:
   void expectObject(const std::vector<const char *> &keys) const;
 
   bool has(const char *key) const { return value.contains(key); }
-  /// Whether the member of the name is there and is this text.
-  bool hasText(const char *key, const char *text) const {
-    auto found = value.find(key);
-    return found != value.end() && *found == text;
-  }
-
   /// The member of the name, which must be there.
-  std::string getString(const char *key) const;
-  int64_t getInt(const char *key, int64_t least, int64_t most) const;
-  /// Not checked: `expectObject` does.
-  JsonReader getObject(const char *key) const { return member(key); }
-  std::vector<JsonReader> getArray(const char *key) const;
+  JsonReader get(const char *key) const;
+  /// The elements of the member of the name; none if it is not there.
+  std::vector<JsonReader> getArray(const char *key) const {
+    return has(key) ? get(key).asArray() : std::vector<JsonReader>();
+  }
 
   /// Sets `target` to the member of the name, if it is there.
   void read(const char *key, std::string &target) const {
     if (has(key))
-      target = getString(key);
+      target = get(key).asString();
   }
   template <class Integer>
   void read(const char *key, Integer &target, int64_t least,
             int64_t most) const {
     if (has(key))
-      target = static_cast<Integer>(getInt(key, least, most));
-  }
-  /// The elements of the member of the name; none if it is not there.
-  std::vector<JsonReader> readArray(const char *key) const {
-    return has(key) ? getArray(key) : std::vector<JsonReader>();
+      target = static_cast<Integer>(get(key).asInt(least, most));
   }
 
-  /// This value itself.
+  bool isText(const char *text) const { return value == text; }
+  std::string asString() const;
   int64_t asInt(int64_t least, int64_t most) const;
   std::vector<int64_t> asInts(int64_t least, int64_t most) const;
   std::vector<JsonReader> asArray() const;
 
 private:
-  const Json &get(const char *key) const;
-  JsonReader member(const char *key) const;
-
   const Json &value;
   std::string where;
 };
 
 } // namespace
 
-void JsonReader::fail(const std::string &text) const {
-  throw JsonError(where.empty() ? text : where + ": " + text);
-}
-
 void JsonReader::expectObject(const std::vector<const char *> &keys) const {
-  if (!value.is_object())
-    fail(std::string("expected an object, got ") + value.type_name());
+  expect(value.is_object(), "an object");
   for (const auto &entry : value.items())
     if (std::none_of(keys.begin(), keys.end(),
                      [&](const char *key) { return entry.key() == key; }))
       fail("unknown key '" + entry.key() + "'");
 }
 
-const JsonReader::Json &JsonReader::get(const char *key) const {
+JsonReader JsonReader::get(const char *key) const {
   auto found = value.find(key);
   if (found == value.end())
     fail(std::string("'") + key + "' is missing");
-  return *found;
+  return JsonReader(*found, (where.empty() ? "" : where + ": ") + key);
 }
 
-JsonReader JsonReader::member(const char *key) const {
-  const Json &found = get(key);
-  return JsonReader(found, where.empty() ? std::string("'") + key + "'"
-                                         : where + ": '" + key + "'");
-}
-
-std::string JsonReader::getString(const char *key) const {
-  const Json &found = get(key);
-  if (!found.is_string())
-    fail(std::string("'") + key + "' is no string, but " + found.dump());
-  return found.get<std::string>();
-}
-
-int64_t JsonReader::getInt(const char *key, int64_t least, int64_t most) const {
-  return member(key).asInt(least, most);
-}
-
-std::vector<JsonReader> JsonReader::getArray(const char *key) const {
-  const Json &found = get(key);
-  if (!found.is_array())
-    fail(std::string("'") + key + "' is no array, but " + found.dump());
-  std::vector<JsonReader> elements;
-  std::string prefix = where.empty() ? "" : where + ": ";
-  for (size_t i = 0; i < found.size(); ++i)
-    elements.emplace_back(found[i],
-                          prefix + key + "[" + std::to_string(i) + "]");
-  return elements;
+std::string JsonReader::asString() const {
+  expect(value.is_string(), "a string");
+  return value.get<std::string>();
 }
 
 int64_t JsonReader::asInt(int64_t least, int64_t most) const {
-  if (!value.is_number_integer())
-    fail("expected an integer, got " + value.dump());
+  expect(value.is_number_integer(), "an integer");
   bool fits = !value.is_number_unsigned() ||
               value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
   int64_t result = fits ? value.get<int64_t>() : INT64_MAX;
@@ -155,8 +121,7 @@ int64_t JsonReader::asInt(int64_t least, int64_t most) const {
 }
 
 std::vector<JsonReader> JsonReader::asArray() const {
-  if (!value.is_array())
-    fail("expected an array, got " + value.dump());
+  expect(value.is_array(), "an array");
   std::vector<JsonReader> elements;
   for (size_t i = 0; i < value.size(); ++i)
     elements.emplace_back(value[i], where + "[" + std::to_string(i) + "]");
@@ -179,7 +144,7 @@ static constexpr int64_t maxNs = int64_t(1) << 60;
 
 static ElementType readType(const JsonReader &reader) {
   ElementType element;
-  if (Status status = parseElementType(reader.getString("type"), element);
+  if (Status status = parseElementType(reader.get("type").asString(), element);
       !status)
     reader.fail(status.getMessage());
   return element;
@@ -188,10 +153,10 @@ static ElementType readType(const JsonReader &reader) {
 static Implementation readImplementation(const JsonReader &reader) {
   reader.expectObject({"name", "method", "channels", "stream"});
   Implementation implementation;
-  implementation.name = reader.getString("name");
+  implementation.name = reader.get("name").asString();
   if (implementation.name.empty())
     reader.fail("'name' is empty");
-  std::string method = reader.getString("method");
+  std::string method = reader.get("method").asString();
   std::optional<Method> parsed = parseMethod(method);
   if (!parsed)
     reader.fail("unknown method '" + method +
@@ -242,19 +207,18 @@ static void checkName(const JsonReader &reader,
 static GroupDescription readGroup(JsonReader &reader) {
   reader.expectObject({"name", "size", "stride", "ranks", "implementation"});
   GroupDescription group;
-  group.name = reader.getString("name");
+  group.name = reader.get("name").asString();
   reader.addName(group.name);
   if (reader.has("implementation"))
-    group.implementation =
-        readImplementation(reader.getObject("implementation"));
-  group.size = reader.getInt("size", 1, maxRanks);
+    group.implementation = readImplementation(reader.get("implementation"));
+  group.size = reader.get("size").asInt(1, maxRanks);
   if (reader.has("stride") && reader.has("ranks"))
     reader.fail("has both 'stride' and 'ranks'");
   reader.read("stride", group.stride, 1, maxRanks);
   if (!reader.has("ranks"))
     return group;
   std::set<int64_t> seen;
-  for (const JsonReader &row : reader.getArray("ranks")) {
+  for (const JsonReader &row : reader.get("ranks").asArray()) {
     std::vector<int64_t> ranks = row.asInts(0, maxRanks);
     if (static_cast<int64_t>(ranks.size()) != group.size)
       row.fail("lists " + std::to_string(ranks.size()) +
@@ -283,7 +247,7 @@ static Tensor readTensor(const JsonReader &reader) {
 static std::vector<std::vector<int64_t>>
 readSplits(const JsonReader &reader, const char *key, size_t numTensors) {
   std::vector<std::vector<int64_t>> splits;
-  for (const JsonReader &list : reader.getArray(key))
+  for (const JsonReader &list : reader.get(key).asArray())
     splits.push_back(list.asInts(0, maxElements));
   if (splits.size() != numTensors)
     reader.fail(std::string("'") + key + "' has " +
@@ -309,7 +273,7 @@ static void readSide(const JsonReader &reader, Site &site, int64_t size,
                      int64_t Tensor::*elements,
                      std::vector<int64_t> Tensor::*splits) {
   size_t count = site.tensors.size();
-  if (reader.hasText(key, "values")) {
+  if (reader.has(key) && reader.get(key).isText("values")) {
     for (size_t i = 0; i < count; ++i)
       if (site.tensors[i].*elements != 0)
         reader.fail("tensor " + std::to_string(i) + ": '" + elementsKey +
@@ -335,8 +299,10 @@ static void readAllSplits(const JsonReader &reader, Site &site, int64_t size) {
     return;
   if (site.kind != COMMSCHED_ALL_TO_ALL)
     reader.fail("only all_to_all has splits");
-  site.inputSplitsAreValues = reader.hasText("input_splits", "values");
-  site.outputSplitsAreValues = reader.hasText("output_splits", "values");
+  site.inputSplitsAreValues =
+      hasInputs && reader.get("input_splits").isText("values");
+  site.outputSplitsAreValues =
+      hasOutputs && reader.get("output_splits").isText("values");
   readSide(reader, site, size, "input_splits", "inputs", &Tensor::inputs,
            &Tensor::inputSplits);
   readSide(reader, site, size, "output_splits", "outputs", &Tensor::outputs,
@@ -348,18 +314,18 @@ static Site readSite(JsonReader &reader, const Program &program) {
                        "tensors", "reduction", "peer", "tag", "input_splits",
                        "output_splits", "pairs"});
   Site site;
-  site.name = reader.getString("name");
+  site.name = reader.get("name").asString();
   reader.addName(site.name);
   reader.read("location", site.location);
-  std::string kind = reader.getString("kind");
+  std::string kind = reader.get("kind").asString();
   std::optional<commsched_kind> parsedKind = parseKind(kind);
   if (!parsedKind)
     reader.fail("unknown kind '" + kind + "'");
   site.kind = *parsedKind;
   int64_t size = 1;
   if (!isTransfer(site.kind)) {
-    site.group = static_cast<int32_t>(reader.getInt(
-        "group", 0, static_cast<int64_t>(program.groups.size()) - 1));
+    site.group = static_cast<int32_t>(reader.get("group").asInt(
+        0, static_cast<int64_t>(program.groups.size()) - 1));
     size = program.groups[site.group].size;
   } else {
     site.group = -1;
@@ -367,7 +333,7 @@ static Site readSite(JsonReader &reader, const Program &program) {
       reader.fail(kind + " has no 'group'");
   }
   if (reader.has("reduction")) {
-    std::string reduction = reader.getString("reduction");
+    std::string reduction = reader.get("reduction").asString();
     site.reduction = parseReduction(reduction);
     if (!site.reduction)
       reader.fail("unknown reduction '" + reduction + "'");
@@ -375,10 +341,10 @@ static Site readSite(JsonReader &reader, const Program &program) {
   reader.read("peer", site.peer, 0, size - 1);
   reader.read("tag", site.tag, 0, INT32_MAX);
   reader.read("runtime_ns", site.runtimeNs, -1, maxNs);
-  for (const JsonReader &tensor : reader.readArray("tensors"))
+  for (const JsonReader &tensor : reader.getArray("tensors"))
     site.tensors.push_back(readTensor(tensor));
   readAllSplits(reader, site, size);
-  for (const JsonReader &pair : reader.readArray("pairs")) {
+  for (const JsonReader &pair : reader.getArray("pairs")) {
     std::vector<int64_t> ranks = pair.asInts(0, size - 1);
     if (ranks.size() != 2)
       pair.fail("a pair has a source and a target");
@@ -393,10 +359,10 @@ static Site readSite(JsonReader &reader, const Program &program) {
 static std::vector<OperatorBuffer> readBuffers(const JsonReader &reader,
                                                const char *key) {
   std::vector<OperatorBuffer> buffers;
-  for (const JsonReader &buffer : reader.readArray(key)) {
+  for (const JsonReader &buffer : reader.getArray(key)) {
     buffer.expectObject({"type", "elements"});
     buffers.push_back(
-        {readType(buffer), buffer.getInt("elements", 0, maxElements)});
+        {readType(buffer), buffer.get("elements").asInt(0, maxElements)});
   }
   return buffers;
 }
@@ -404,7 +370,7 @@ static std::vector<OperatorBuffer> readBuffers(const JsonReader &reader,
 static Operator readOperator(JsonReader &reader) {
   reader.expectObject({"name", "location", "inputs", "outputs"});
   Operator op;
-  op.name = reader.getString("name");
+  op.name = reader.get("name").asString();
   reader.addName(op.name);
   reader.read("location", op.location);
   op.inputs = readBuffers(reader, "inputs");
@@ -416,19 +382,19 @@ static Program readProgram(const JsonReader &reader) {
   reader.expectObject({"version", "groups", "sites", "operators", "host_code"});
   Program program;
   // There is one version so far.
-  reader.getInt("version", 1, 1);
+  reader.get("version").asInt(1, 1);
   std::map<std::string, GroupsOfName> groupsByName;
-  for (JsonReader &group : reader.readArray("groups")) {
+  for (JsonReader &group : reader.getArray("groups")) {
     program.groups.push_back(readGroup(group));
     checkName(group, program.groups, groupsByName);
   }
   int32_t numCollectives = 0;
-  for (JsonReader &element : reader.readArray("sites")) {
+  for (JsonReader &element : reader.getArray("sites")) {
     Site &site = program.sites.emplace_back(readSite(element, program));
     site.index = static_cast<int32_t>(program.sites.size() - 1);
     site.collective = isTransfer(site.kind) ? -1 : numCollectives++;
   }
-  for (JsonReader &element : reader.readArray("operators")) {
+  for (JsonReader &element : reader.getArray("operators")) {
     Operator &op = program.operators.emplace_back(readOperator(element));
     op.index = static_cast<int32_t>(program.operators.size() - 1);
   }

@@ -378,7 +378,7 @@ Status Rank::startUneven(int32_t index, const void *const *inputs,
   return startLaunch(std::move(launch), request);
 }
 
-Status Rank::readSplits(int32_t index, SplitSide side, const void *buffer,
+Status Rank::readSplits(int32_t index, const char *side, const void *buffer,
                         int64_t *splits, int32_t numSplits, int64_t &rows) {
   // After an error only programs on the processor need the numbers.
   if (!backend || (hasFailed() && !backend->checkHostCode("")))

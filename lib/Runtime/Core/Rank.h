@@ -19,7 +19,7 @@
 #include "Core/Arena.h"
 #include "Core/Program.h"
 #include "Core/Records.h"
-#include "Core/Splits.h"
+#include "Core/Sites.h"
 
 #include <deque>
 #include <map>
@@ -103,7 +103,7 @@ public:
                      const RowSplits &outputSplits, int64_t &request);
   /// Reads the splits of one side of a launch of `site` from `buffer`, and adds
   /// them up.
-  Status readSplits(int32_t site, SplitSide side, const void *buffer,
+  Status readSplits(int32_t site, const char *side, const void *buffer,
                     int64_t *splits, int32_t numSplits, int64_t &rows);
   Status test(int64_t request, bool &done);
   Status wait(int64_t request);

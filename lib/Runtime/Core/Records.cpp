@@ -16,7 +16,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 using namespace commsched::runtime;
 using Json = nlohmann::ordered_json;
@@ -209,15 +208,8 @@ void StepRecords::add(commsched_record_kind kind, int32_t index,
 
 void StepRecords::end() {
   running = false;
-  std::vector<size_t> order(records.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    int64_t beginA = records[a].begin_ns;
-    int64_t beginB = records[b].begin_ns;
-    return beginA != beginB ? beginA < beginB : a < b;
-  });
-  std::vector<commsched_record> sorted;
-  for (size_t index : order)
-    sorted.push_back(records[index]);
-  records = std::move(sorted);
+  std::stable_sort(records.begin(), records.end(),
+                   [](const commsched_record &a, const commsched_record &b) {
+                     return a.begin_ns < b.begin_ns;
+                   });
 }

@@ -64,23 +64,11 @@ static int32_t callRank(const char *function, Body &&body,
 }
 
 //===----------------------------------------------------------------------===//
-// Names and launchers
+// Types and launchers
 //===----------------------------------------------------------------------===//
 
 const char *commsched_type_name(commsched_type type) {
   return isType(type) ? getName(type) : nullptr;
-}
-
-const char *commsched_kind_name(commsched_kind kind) {
-  auto number = static_cast<int32_t>(kind);
-  bool isKind = number >= 0 && number <= COMMSCHED_RELOAD;
-  return isKind ? getName(kind) : nullptr;
-}
-
-const char *commsched_reduction_name(commsched_reduction reduction) {
-  auto number = static_cast<int32_t>(reduction);
-  bool isReduction = number >= 0 && number <= COMMSCHED_BXOR;
-  return isReduction ? getName(reduction) : nullptr;
 }
 
 int64_t commsched_type_bytes(commsched_type type) {
@@ -212,9 +200,8 @@ int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
   callRank(
       "commsched_read_splits",
       [&](Rank &rank) {
-        return rank.readSplits(site,
-                               output ? SplitSide::Output : SplitSide::Input,
-                               buffer, splits, numSplits, rows);
+        return rank.readSplits(site, output ? "output" : "input", buffer,
+                               splits, numSplits, rows);
       },
       /*evenIfFailed=*/true);
   return rows;

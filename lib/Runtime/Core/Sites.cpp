@@ -8,6 +8,7 @@
 
 #include "Core/Sites.h"
 
+#include "Core/Program.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -228,6 +229,65 @@ Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     if (!status)
       return "tensor " + str(i) + ": " + status.getMessage();
   }
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Splits that are values
+//===----------------------------------------------------------------------===//
+
+Status commsched::runtime::addSplits(const char *side, const int64_t *splits,
+                                     int64_t ranks, int64_t &rows) {
+  rows = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    int64_t split = splits[rank];
+    if (split < 0)
+      return std::string("the ") + side + " split of rank " + str(rank) +
+             " of the group is " + str(split) + ", which is negative";
+    if (split > maxElements - rows)
+      return std::string("the ") + side + " splits add up to more than " +
+             str(maxElements) + " rows";
+    rows += split;
+  }
+  return Status();
+}
+
+/// Sets the elements and splits of one side of all tensors.
+static Status resolveSide(const std::string &side, int64_t ranks,
+                          const RowSplits &given, std::vector<Tensor> &tensors,
+                          int64_t Tensor::*elements,
+                          std::vector<int64_t> Tensor::*splits) {
+  if (!given.splits)
+    return "the " + side + " splits are values, but null is given";
+  int64_t sum = 0;
+  COMMSCHED_TRY(addSplits(side.c_str(), given.splits, ranks, sum));
+  if (sum != given.rows)
+    return "the " + side + " splits add up to " + str(sum) + " rows, but the " +
+           side + " has " + str(given.rows);
+  for (Tensor &tensor : tensors) {
+    int64_t row = tensor.rowElements;
+    if (row > 0 && given.rows > maxElements / row)
+      return "the " + side + " has " + str(given.rows) + " rows of " +
+             str(row) + " elements, more than fit a buffer";
+    tensor.*elements = given.rows * row;
+    (tensor.*splits).clear();
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      (tensor.*splits).push_back(given.splits[rank] * row);
+  }
+  return Status();
+}
+
+Status commsched::runtime::resolveTensors(const Site &site, int64_t ranks,
+                                          const RowSplits &input,
+                                          const RowSplits &output,
+                                          std::vector<Tensor> &tensors) {
+  tensors = site.tensors;
+  if (site.inputSplitsAreValues)
+    COMMSCHED_TRY(resolveSide("input", ranks, input, tensors, &Tensor::inputs,
+                              &Tensor::inputSplits));
+  if (site.outputSplitsAreValues)
+    COMMSCHED_TRY(resolveSide("output", ranks, output, tensors,
+                              &Tensor::outputs, &Tensor::outputSplits));
   return Status();
 }
 

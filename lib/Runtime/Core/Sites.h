@@ -63,6 +63,30 @@ Status checkSiteDescription(const Site &site, int64_t size, bool hasPairs);
 /// the root does, of a permute only sources.
 COMMSCHED_RUNTIME_API bool sendsInputs(const Site &site, const Group &group);
 
+// Splits that are values: the rows that an all_to_all sends to, and receives
+// from, each rank, where the program computes these numbers.
+
+/// The splits of one side of a launch.
+struct RowSplits {
+  /// Rows of the buffer.
+  int64_t rows = 0;
+  /// Rows for each rank of the group; null where they are no values.
+  const int64_t *splits = nullptr;
+};
+
+/// Adds the rows of `splits` up, of `ranks` ranks; `side` is "input" or
+/// "output". An error if one of them is
+/// negative, or if there are more than fit a buffer. Errors do not name the
+/// site.
+Status addSplits(const char *side, const int64_t *splits, int64_t ranks,
+                 int64_t &rows);
+
+/// The tensors of a launch of `site`, on a group of `ranks` ranks, which has
+/// splits that are values. An error, without the name of the site, unless the
+/// splits of each side are there and add up to its rows.
+Status resolveTensors(const Site &site, int64_t ranks, const RowSplits &input,
+                      const RowSplits &output, std::vector<Tensor> &tensors);
+
 /// Checks the pointers of the launch: buffers that are sent or received are not
 /// null and do not overlap, except in place.
 Status checkLaunch(const Launch &launch);
