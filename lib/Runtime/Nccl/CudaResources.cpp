@@ -27,7 +27,9 @@ Status EventPool::record(cudaStream_t stream, Event &event) {
   if (!idle.empty()) {
     raw = idle.back();
     idle.pop_back();
-  } else if (Status status = CALL_CUDA(cudaEventCreate, &raw); !status) {
+  } else if (Status status =
+                 CALL_CUDA(cudaEventCreateWithFlags, &raw, cudaEventDefault);
+             !status) {
     return status;
   }
   event = Event(raw, [this](cudaEvent_t given) { idle.push_back(given); });

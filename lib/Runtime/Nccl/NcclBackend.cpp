@@ -102,7 +102,7 @@ Status NcclBackend::openDevice(int32_t localRank) {
   COMMSCHED_TRY(
       CALL_CUDA(cudaEventCreateWithFlags, &ready, cudaEventDisableTiming));
   COMMSCHED_TRY(CALL_CUDA(cudaMalloc, &scratch, 1));
-  return CALL_CUDA(cudaMemset, scratch, 0, 1);
+  return CALL_CUDA(cudaMemsetAsync, scratch, 0, 1, computeStream);
 }
 
 Status NcclBackend::openWorld(Deadline deadline) {

@@ -163,7 +163,7 @@ private:
   const Launch *findOldest();
   Deadline getDeadline() const;
 
-  // Times of steps (NcclSteps.cpp).
+  // Times of steps (NcclStreams.cpp).
   Status recordStep(cudaStream_t stream, Event &event);
   void addInterval(commsched_record_kind kind, int32_t index, Event begin,
                    Event end);

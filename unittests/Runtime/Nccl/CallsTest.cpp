@@ -109,13 +109,6 @@ TEST_F(NcclCallsTest, OddAddressesTravelAsBytes) {
   EXPECT_NE(commsched_finalize(), 0);
 }
 
-static std::string join(const Lines &lines) {
-  std::string text;
-  for (const std::string &line : lines)
-    text += line + "\n";
-  return text;
-}
-
 /// Ranks 0 and 1 send to each other; all ranks have all sites.
 static const char *const sendsAndReceives = R"(
   a = send i8 4 : peer=0; b = recv i8 -> 4 : peer=0
@@ -259,15 +252,6 @@ TEST_F(NcclTransfersTest, PinnedMemoryCanBeReadAndCopied) {
 
 namespace {
 
-/// A program with one group of all ranks by `implementation`, a JSON object.
-std::string makeProgram(int32_t size, const std::string &implementation,
-                        const std::string &sites) {
-  return R"({"version": 1, "groups": [{"name": "dp", "size": )" +
-         std::to_string(size) + R"(, "implementation": )" + implementation +
-         R"(}], "sites": [)" + commsched::runtime::testing::makeSites(sites) +
-         "]}";
-}
-
 const char *const few = R"({"name": "few", "method": "nccl", "channels": 4})";
 const char *const second = R"({"name": "second", "method": "nccl"})";
 const char *const engine = R"({"name": "ce", "method": "copy-engine"})";
@@ -277,15 +261,9 @@ class NcclImplementationsTest : public NcclTest {
 protected:
   NcclImplementationsTest() { unsetenv("NCCL_HOSTID"); }
 
-  /// The error of one rank that loads the program.
-  std::string getLoadError(const std::string &implementation,
-                           const std::string &sites) {
-    TestRank rank(0, 1, 20000);
-    std::string program = makeProgram(1, implementation, sites);
-    commsched_load_program(program.c_str());
-    std::string error = rank.getError();
-    commsched_finalize();
-    return error;
+  static std::string refuse(const std::string &implementation,
+                            const std::string &sites) {
+    return getLoadError(makeProgram(1, sites, "", implementation));
   }
 };
 
@@ -303,7 +281,7 @@ TEST_F(NcclImplementationsTest, ConfigureCommunicators) {
   for (const Case &c : cases)
     runRank([&](TestRank &rank) {
       standin::takeLog();
-      std::string program = makeProgram(1, c.implementation, "");
+      std::string program = makeProgram(1, "", "", c.implementation);
       EXPECT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
       EXPECT_EQ(keep(standin::takeLog(), {"ncclCommSplit"}), Lines({c.config}));
     });
@@ -313,8 +291,8 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
   runRank([&](TestRank &rank) {
     standin::takeLog();
     std::string program = makeProgram(
-        1, engine,
-        "ag = all_gather i32 3 -> 3; a2a = all_to_all i32 100 -> 100");
+        1, "ag = all_gather i32 3 -> 3; a2a = all_to_all i32 100 -> 100", "",
+        engine);
     ASSERT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
     // The larger one needs 2 * 400 bytes, in multiples of 256.
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMemAlloc", "ncclCommWindow"}),
@@ -332,11 +310,12 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
     EXPECT_EQ(commsched_counter("staged_bytes") - staged, 24);
 
     // A smaller program keeps the window, a larger one makes another.
-    std::string smaller = makeProgram(1, engine, "ag = all_gather i32 1 -> 1");
+    std::string smaller =
+        makeProgram(1, "ag = all_gather i32 1 -> 1", "", engine);
     ASSERT_EQ(commsched_load_program(smaller.c_str()), 0) << rank.getError();
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}), Lines());
     std::string larger =
-        makeProgram(1, engine, "ag = all_gather i32 1000 -> 1000");
+        makeProgram(1, "ag = all_gather i32 1000 -> 1000", "", engine);
     ASSERT_EQ(commsched_load_program(larger.c_str()), 0) << rank.getError();
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}),
               Lines({"ncclCommWindowDeregister(c1, m1)", "ncclMemFree(m1)",
@@ -350,46 +329,45 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
 }
 
 TEST_F(NcclImplementationsTest, RefuseOtherKinds) {
+  EXPECT_EQ(refuse(engine, "rs = reduce_scatter i32 4 -> 4 : reduction=sum"),
+            "reduce_scatter 'rs': implementation 'ce' of group "
+            "'dp' carries out all_gather and all_to_all only");
   EXPECT_EQ(
-      getLoadError(engine, "rs = reduce_scatter i32 4 -> 4 : reduction=sum"),
-      "reduce_scatter 'rs': implementation 'ce' of group "
-      "'dp' carries out all_gather and all_to_all only");
-  EXPECT_EQ(
-      getLoadError(
+      refuse(
           engine,
           "x = all_to_all i32 4 -> 4 : input_splits=[[4]] output_splits=[[4]]"),
       "all_to_all 'x': implementation 'ce' of group 'dp' "
       "carries out all_to_all in equal parts only");
-  EXPECT_EQ(getLoadError(symmetric, "x = all_to_all i32 4 -> 4"),
+  EXPECT_EQ(refuse(symmetric, "x = all_to_all i32 4 -> 4"),
             "all_to_all 'x': implementation 'sym' of group 'dp' "
             "carries out all_gather, reduce_scatter and all_reduce only");
-  EXPECT_EQ(getLoadError(few, "x = all_to_all i32 4 -> 4"), "");
+  EXPECT_EQ(refuse(few, "x = all_to_all i32 4 -> 4"), "");
 }
 
 TEST_F(NcclImplementationsTest, RefuseOldLibraries) {
   const char *const gather = "ag = all_gather i32 4 -> 4";
   standin::getSettings().ncclVersion = 22703;
-  EXPECT_EQ(getLoadError(engine, gather),
+  EXPECT_EQ(refuse(engine, gather),
             "all_gather 'ag': implementation 'ce' of group 'dp' "
             "needs NCCL 2.28.0, but 2.27.3 is loaded");
-  EXPECT_EQ(getLoadError(symmetric, gather), "");
+  EXPECT_EQ(refuse(symmetric, gather), "");
   standin::getSettings().ncclVersion = 22605;
-  EXPECT_EQ(getLoadError(symmetric, gather),
+  EXPECT_EQ(refuse(symmetric, gather),
             "all_gather 'ag': implementation 'sym' of group 'dp' "
             "needs NCCL 2.27.0, but 2.26.5 is loaded");
-  EXPECT_EQ(getLoadError(few, gather), "");
+  EXPECT_EQ(refuse(few, gather), "");
 }
 
 TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
   standin::getSettings().hasWindows = false;
   EXPECT_EQ(
-      getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
+      refuse(symmetric, "ag = all_gather i32 4 -> 4"),
       "group 'dp' (sym): NCCL registers no memory for it: the GPUs of its "
       "ranks do not reach each other's memory, or NCCL_CUMEM_ENABLE or "
       "NCCL_WIN_ENABLE is 0");
   standin::getSettings().hasWindows = true;
   standin::getSettings().failing["ncclMemAlloc"] = ncclUnhandledCudaError;
-  EXPECT_EQ(getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
+  EXPECT_EQ(refuse(symmetric, "ag = all_gather i32 4 -> 4"),
             "group 'dp' (sym): no window of 512 bytes: ncclMemAlloc: a "
             "stand-in's error");
 }
@@ -413,7 +391,8 @@ TEST_F(NcclImplementationsTest, AreReleasedBehindAnotherGroup) {
 
 TEST_F(NcclImplementationsTest, ARankThatDoesNotRegister) {
   standin::getSettings().stuck = {"ncclCommWindowRegister"};
-  std::string program = makeProgram(2, symmetric, "ag = all_gather i32 4 -> 8");
+  std::string program =
+      makeProgram(2, "ag = all_gather i32 4 -> 8", "", symmetric);
   auto results = runRanks(
       2,
       [&](TestRank &) {

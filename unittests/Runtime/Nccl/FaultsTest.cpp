@@ -42,11 +42,8 @@ TEST_F(NcclFaultsTest, RefusesWhatNcclCannotReduce) {
        89}};
   for (const Case &c : cases) {
     standin::getSettings().capability = c.capability;
-    TestRank rank(0, 1, 20000);
-    EXPECT_FALSE(rank.load(makeSite(c.type, c.reduction)));
-    EXPECT_EQ(rank.getError(),
+    EXPECT_EQ(getLoadError(makeProgram(1, makeSite(c.type, c.reduction))),
               std::string("all_reduce 'ar' (a.mlir:3:4): ") + c.error);
-    commsched_finalize();
   }
 }
 
@@ -58,22 +55,17 @@ TEST_F(NcclFaultsTest, OldGpusCanStillSendSmallFloats) {
 }
 
 TEST_F(NcclFaultsTest, ProgramsOnTheProcessorAreRefused) {
-  TestRank rank(0, 1, 20000);
-  EXPECT_FALSE(
-      rank.load("", R"(, "host_code": "linalg.matmul at a.mlir:9:8")"));
-  EXPECT_EQ(rank.getError(), "'nccl' keeps buffers on the GPU, but "
-                             "linalg.matmul at a.mlir:9:8 runs on the "
-                             "processor");
-  commsched_finalize();
+  EXPECT_EQ(getLoadError(makeProgram(
+                1, "", R"(, "host_code": "linalg.matmul at a.mlir:9:8")")),
+            "'nccl' keeps buffers on the GPU, but linalg.matmul at a.mlir:9:8 "
+            "runs on the processor");
 }
 
 TEST_F(NcclFaultsTest, AMachineWithoutGpusIsNamed) {
   standin::getSettings().numGpus = 0;
-  TestRank rank(0, 1, 20000);
-  EXPECT_EQ(rank.getError(),
+  EXPECT_EQ(getLoadError(""),
             "the backend 'nccl' cannot start: there is no GPU: "
             "cudaGetDeviceCount: no CUDA-capable device is detected");
-  commsched_finalize();
 }
 
 TEST_F(NcclFaultsTest, EveryRankNeedsAGpu) {
@@ -138,22 +130,17 @@ TEST_F(NcclFaultsTest, AStuckCollectiveIsAbortedAtTheDeadline) {
 
 TEST_F(NcclFaultsTest, AStuckStartIsAbortedAtTheDeadline) {
   standin::getSettings().stuck = {"ncclCommInitRankConfig"};
-  TestRank rank(0, 1, 100);
-  EXPECT_EQ(rank.getError(),
+  EXPECT_EQ(getLoadError("", 100),
             "the backend 'nccl' cannot start: timed out after 100 ms while "
             "NCCL connects all ranks");
   EXPECT_EQ(keep(standin::takeLog(), {"ncclCommAbort"}),
-            Lines({"ncclCommAbort(c" + std::to_string(0) + ")"}));
-  commsched_finalize();
+            Lines({"ncclCommAbort(c0)"}));
 }
 
 TEST_F(NcclFaultsTest, AStuckGroupIsAbortedAtTheDeadline) {
   standin::getSettings().stuck = {"ncclCommSplit"};
-  TestRank rank(0, 1, 100);
-  EXPECT_FALSE(rank.load(allReduce));
-  EXPECT_EQ(rank.getError(), "group 'dp': timed out after 100 ms while NCCL "
-                             "connects its ranks");
-  commsched_finalize();
+  EXPECT_EQ(getLoadError(makeProgram(1, allReduce), 100),
+            "group 'dp': timed out after 100 ms while NCCL connects its ranks");
 }
 
 TEST_F(NcclFaultsTest, ErrorsOfCommunicatorsAreSeen) {
@@ -189,9 +176,10 @@ TEST_F(NcclFaultsTest, CallsThatFailAreNamed) {
 }
 
 TEST_F(NcclFaultsTest, TimesCannotBeModelled) {
-  TestRank rank(0, 1, 20000,
-                [](commsched_options &options) { options.modelled_times = 1; });
-  EXPECT_EQ(rank.getError(), "the backend 'nccl' cannot start: 'nccl' measures "
-                             "times and cannot model them");
-  commsched_finalize();
+  EXPECT_EQ(
+      getLoadError(
+          "", 20000,
+          [](commsched_options &options) { options.modelled_times = 1; }),
+      "the backend 'nccl' cannot start: 'nccl' measures times and cannot model "
+      "them");
 }

@@ -104,11 +104,8 @@ TEST_F(NcclStreamsTest, GroupsHaveStreamsInOneOrder) {
              {"name": "columns", "size": 2, "stride": 2},
              {"name": "pair", "size": 2, "ranks": [[3, 1]]}],
             "sites": []})");
-    std::string text;
-    for (const std::string &line :
-         keep(standin::takeLog(), {"ncclCommSplit", "cudaStreamCreate"}))
-      text += line + "\n";
-    return text;
+    return join(
+        keep(standin::takeLog(), {"ncclCommSplit", "cudaStreamCreate"}));
   });
   auto expect = [](const char *rows, const char *columns, const char *pair,
                    bool inPair) {
@@ -171,14 +168,12 @@ TEST_F(NcclStreamsTest, StepsBeginTogether) {
     rank.load(allReduce);
     standin::takeLog();
     commsched_begin_step();
-    std::string text;
-    for (const std::string &line : keep(standin::takeLog(), {"nccl"}))
-      text += line;
+    std::string text = join(keep(standin::takeLog(), {"nccl"}));
     commsched_end_step();
     return text;
   });
   for (const std::string &result : results)
-    EXPECT_EQ(result, "ncclAllReduce(m0, m0, 1, u8, max, c0, s0)");
+    EXPECT_EQ(result, "ncclAllReduce(m0, m0, 1, u8, max, c0, s0)\n");
 }
 
 TEST_F(NcclStreamsTest, CopiesAreAsFewCallsAsCanBe) {

@@ -37,11 +37,19 @@ TestRank::TestRank(int32_t rank, int32_t numRanks, int64_t deadlineMs,
   commsched_init(&options);
 }
 
+std::string commsched::test::makeProgram(int32_t size, const std::string &sites,
+                                         const std::string &more,
+                                         const std::string &implementation) {
+  return R"({"version": 1, "groups": [{"name": "dp", "size": )" +
+         std::to_string(size) +
+         (implementation.empty() ? ""
+                                 : R"(, "implementation": )" + implementation) +
+         R"(}], "sites": [)" + runtime::testing::makeSites(sites) + "]" + more +
+         "}";
+}
+
 bool TestRank::load(const std::string &sites, const std::string &more) {
-  std::string text = R"({"version": 1, "groups": [{"name": "dp", "size": )" +
-                     std::to_string(commsched_num_ranks()) +
-                     R"(, "stride": 1}], "sites": [)" +
-                     runtime::testing::makeSites(sites) + "]" + more + "}";
+  std::string text = makeProgram(commsched_num_ranks(), sites, more);
   return commsched_load_program(text.c_str()) == 0;
 }
 
@@ -96,4 +104,21 @@ void NcclTest::runRank(const std::function<void(TestRank &)> &body) {
   ASSERT_EQ(rank.getError(), "");
   body(rank);
   EXPECT_EQ(commsched_finalize(), 0) << commsched_last_error();
+}
+
+std::string
+NcclTest::getLoadError(const std::string &program, int64_t deadlineMs,
+                       const std::function<void(commsched_options &)> &change) {
+  TestRank rank(0, 1, deadlineMs, change);
+  commsched_load_program(program.c_str());
+  std::string error = rank.getError();
+  commsched_finalize();
+  return error;
+}
+
+std::string commsched::test::join(const Lines &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text += line + "\n";
+  return text;
 }

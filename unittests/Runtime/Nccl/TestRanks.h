@@ -30,6 +30,12 @@ namespace commsched::test {
 
 using Lines = std::vector<std::string>;
 
+/// A program on the group "dp" of all ranks. `sites` is text, `more` and
+/// `implementation`, of the group, are JSON.
+std::string makeProgram(int32_t size, const std::string &sites,
+                        const std::string &more = "",
+                        const std::string &implementation = "");
+
 /// A rank of the calling thread.
 class TestRank {
 public:
@@ -37,7 +43,7 @@ public:
            const std::function<void(commsched_options &)> &change = {});
 
   int32_t getRank() const { return commsched_rank(); }
-  /// Loads a program on group 0 of all ranks. `sites` is text, `more` JSON.
+  /// Loads a program of makeProgram().
   bool load(const std::string &sites, const std::string &more = "");
   /// A buffer, which the calls name "m2", "m3", ...: the backend has m0.
   char *allocate(int64_t bytes);
@@ -53,6 +59,9 @@ public:
 /// The lines that begin with one of the words.
 Lines keep(const Lines &lines, std::initializer_list<const char *> words);
 
+/// The lines, each with its end.
+std::string join(const Lines &lines);
+
 /// What `body` returns on each rank; a free port, and settings anew.
 class NcclTest : public ::testing::Test {
 protected:
@@ -62,6 +71,10 @@ protected:
            int64_t deadlineMs = 20000);
   /// The same for one rank, on this thread.
   void runRank(const std::function<void(TestRank &)> &body);
+  /// The error of a single rank that loads the program.
+  static std::string
+  getLoadError(const std::string &program, int64_t deadlineMs = 20000,
+               const std::function<void(commsched_options &)> &change = {});
 };
 
 } // namespace commsched::test

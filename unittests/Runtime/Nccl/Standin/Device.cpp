@@ -204,12 +204,6 @@ STANDIN_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
   return cudaSuccess;
 }
 
-STANDIN_API cudaError_t cudaEventCreate(cudaEvent_t *event) {
-  STANDIN_BEGIN(cudaEventCreate, "")
-  *event = new CUevent_st{takeNumber("event"), nullptr};
-  return cudaSuccess;
-}
-
 STANDIN_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
   STANDIN_BEGIN(cudaEventDestroy, nameEvent(event))
   delete event;
@@ -281,13 +275,6 @@ STANDIN_API cudaError_t cudaFree(void *pointer) {
   if (!device.allocations.erase(static_cast<char *>(pointer)))
     return cudaErrorInvalidValue;
   std::free(pointer);
-  return cudaSuccess;
-}
-
-STANDIN_API cudaError_t cudaMemset(void *target, int value, size_t bytes) {
-  STANDIN_BEGIN(cudaMemset, nameAddress(target) + ", " + std::to_string(value) +
-                                ", " + std::to_string(bytes))
-  std::memset(target, value, bytes);
   return cudaSuccess;
 }
 

@@ -132,8 +132,22 @@ static bool isInWindow(ncclComm_t comm, const void *address) {
   return byte < begin + bytes;
 }
 
-static ncclResult_t run(const char *call, Operation operation, ncclComm_t comm,
+/// Records and carries out a call, `more` of whose arguments stand behind the
+/// type.
+static ncclResult_t run(const char *call, Operation operation,
+                        const std::string &more, ncclComm_t comm,
                         cudaStream_t stream) {
+  Guard guard(getLock());
+  std::string buffers;
+  if (operation.kind != Kind::Recv)
+    buffers += nameAddress(operation.input) + ", ";
+  if (operation.kind != Kind::Send)
+    buffers += nameAddress(operation.output) + ", ";
+  record(std::string(call) + "(" + buffers + std::to_string(operation.count) +
+         ", " + nameType(operation.type) + more + ", " + nameComm(comm) + ", " +
+         nameStream(stream) + ")");
+  if (int failure = getFailure(call))
+    return static_cast<ncclResult_t>(failure);
   if (comm->wantsWindows && operation.count > 0 &&
       (!isInWindow(comm, operation.input) ||
        !isInWindow(comm, operation.output)))
@@ -156,14 +170,6 @@ static ncclResult_t run(const char *call, Operation operation, ncclComm_t comm,
   if (!empty)
     openGroup.operations.push_back(operation);
   return ncclSuccess;
-}
-
-static std::string describe(const void *input, void *output, size_t count,
-                            ncclDataType_t type, const std::string &more,
-                            ncclComm_t comm, cudaStream_t stream) {
-  return nameAddress(input) + ", " + nameAddress(output) + ", " +
-         std::to_string(count) + ", " + nameType(type) + more + ", " +
-         nameComm(comm) + ", " + nameStream(stream);
 }
 
 extern "C" {
@@ -404,18 +410,14 @@ STANDIN_API ncclResult_t ncclGroupEnd() {
 STANDIN_API ncclResult_t ncclAllGather(const void *input, void *output,
                                        size_t count, ncclDataType_t type,
                                        ncclComm_t comm, cudaStream_t stream) {
-  STANDIN_BEGIN(ncclAllGather,
-                describe(input, output, count, type, "", comm, stream))
-  return run("ncclAllGather", {Kind::AllGather, input, output, count, type},
-             comm, stream);
+  return run(__func__, {Kind::AllGather, input, output, count, type}, "", comm,
+             stream);
 }
 
 STANDIN_API ncclResult_t ncclAlltoAll(const void *input, void *output,
                                       size_t count, ncclDataType_t type,
                                       ncclComm_t comm, cudaStream_t stream) {
-  STANDIN_BEGIN(ncclAlltoAll,
-                describe(input, output, count, type, "", comm, stream))
-  return run("ncclAlltoAll", {Kind::AllToAll, input, output, count, type}, comm,
+  return run(__func__, {Kind::AllToAll, input, output, count, type}, "", comm,
              stream);
 }
 
@@ -423,58 +425,40 @@ STANDIN_API ncclResult_t ncclReduceScatter(const void *input, void *output,
                                            size_t count, ncclDataType_t type,
                                            ncclRedOp_t op, ncclComm_t comm,
                                            cudaStream_t stream) {
-  STANDIN_BEGIN(ncclReduceScatter,
-                describe(input, output, count, type, ", " + nameReduction(op),
-                         comm, stream))
-  return run("ncclReduceScatter",
-             {Kind::ReduceScatter, input, output, count, type, op}, comm,
-             stream);
+  return run(__func__, {Kind::ReduceScatter, input, output, count, type, op},
+             ", " + nameReduction(op), comm, stream);
 }
 
 STANDIN_API ncclResult_t ncclAllReduce(const void *input, void *output,
                                        size_t count, ncclDataType_t type,
                                        ncclRedOp_t op, ncclComm_t comm,
                                        cudaStream_t stream) {
-  STANDIN_BEGIN(ncclAllReduce, describe(input, output, count, type,
-                                        ", " + nameReduction(op), comm, stream))
-  return run("ncclAllReduce", {Kind::AllReduce, input, output, count, type, op},
-             comm, stream);
+  return run(__func__, {Kind::AllReduce, input, output, count, type, op},
+             ", " + nameReduction(op), comm, stream);
 }
 
 STANDIN_API ncclResult_t ncclBroadcast(const void *input, void *output,
                                        size_t count, ncclDataType_t type,
                                        int root, ncclComm_t comm,
                                        cudaStream_t stream) {
-  STANDIN_BEGIN(ncclBroadcast,
-                describe(input, output, count, type,
-                         ", root " + std::to_string(root), comm, stream))
-  return run("ncclBroadcast",
-             {Kind::Broadcast, input, output, count, type, ncclSum, root}, comm,
-             stream);
+  return run(__func__,
+             {Kind::Broadcast, input, output, count, type, ncclSum, root},
+             ", root " + std::to_string(root), comm, stream);
 }
 
 STANDIN_API ncclResult_t ncclSend(const void *input, size_t count,
                                   ncclDataType_t type, int peer,
                                   ncclComm_t comm, cudaStream_t stream) {
-  STANDIN_BEGIN(ncclSend, nameAddress(input) + ", " + std::to_string(count) +
-                              ", " + nameType(type) + ", to " +
-                              std::to_string(peer) + ", " + nameComm(comm) +
-                              ", " + nameStream(stream))
-  return run("ncclSend",
-             {Kind::Send, input, nullptr, count, type, ncclSum, peer}, comm,
-             stream);
+  return run(__func__, {Kind::Send, input, nullptr, count, type, ncclSum, peer},
+             ", to " + std::to_string(peer), comm, stream);
 }
 
 STANDIN_API ncclResult_t ncclRecv(void *output, size_t count,
                                   ncclDataType_t type, int peer,
                                   ncclComm_t comm, cudaStream_t stream) {
-  STANDIN_BEGIN(ncclRecv, nameAddress(output) + ", " + std::to_string(count) +
-                              ", " + nameType(type) + ", from " +
-                              std::to_string(peer) + ", " + nameComm(comm) +
-                              ", " + nameStream(stream))
-  return run("ncclRecv",
-             {Kind::Recv, nullptr, output, count, type, ncclSum, peer}, comm,
-             stream);
+  return run(__func__,
+             {Kind::Recv, nullptr, output, count, type, ncclSum, peer},
+             ", from " + std::to_string(peer), comm, stream);
 }
 
 } // extern "C"
