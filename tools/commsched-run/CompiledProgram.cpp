@@ -213,7 +213,7 @@ void CompiledProgram::findPredictedSites() {
   if (!prediction)
     return;
   for (const CollectiveReport &collective : prediction->collectives)
-    predictedSites.push_back(SiteMap::lookup(siteMap->sites, collective.start));
+    predictedSites.push_back(siteMap->sites.lookup_or(collective.start, -1));
 }
 
 void CompiledProgram::countSiteCalls() {

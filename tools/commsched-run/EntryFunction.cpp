@@ -201,9 +201,3 @@ SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
     }
   });
 }
-
-int32_t SiteMap::lookup(const llvm::DenseMap<Operation *, int32_t> &map,
-                        Operation *op) {
-  auto entry = map.find(op);
-  return entry == map.end() ? -1 : entry->second;
-}

@@ -92,10 +92,6 @@ struct SiteMap {
   /// Finds the operations of `module` by name and location. Operations that
   /// lowering has dropped or copied have no index.
   SiteMap(ModuleOp module, const ProgramSites &program);
-
-  /// The index, or -1.
-  static int32_t lookup(const llvm::DenseMap<Operation *, int32_t> &map,
-                        Operation *op);
 };
 
 } // namespace mlir::commsched::run

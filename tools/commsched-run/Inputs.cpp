@@ -298,47 +298,36 @@ static std::string replaceRepetition(StringRef path, int64_t repetition) {
   return replaceMark(path, repetitionMark, repetition);
 }
 
-/// Of `folder` in the directory of `settings`, the file of an argument: that of
-/// the rank or else that of all; empty if there is none.
-static std::string findInDirectory(const InputSettings &settings,
-                                   const Twine &folder, unsigned index,
-                                   int32_t rank) {
+/// The paths at which the argument may have a file, with their marks: those of
+/// one repetition before those of all.
+static std::vector<std::string> getPatterns(const InputSettings &settings,
+                                            unsigned index) {
+  if (auto file = settings.files.find(index); file != settings.files.end())
+    return {file->second};
   if (settings.directory.empty())
-    return "";
-  std::string name = "arg" + std::to_string(index) + ".npy";
-  SmallString<128> path(settings.directory);
-  llvm::sys::path::append(path, "rank" + Twine(rank), folder, name);
-  if (llvm::sys::fs::exists(path))
-    return path.str().str();
-  path = settings.directory;
-  llvm::sys::path::append(path, folder, name);
-  return llvm::sys::fs::exists(path) ? path.str().str() : "";
+    return {};
+  std::vector<std::string> patterns;
+  for (const char *folder :
+       {"/rank%r/iteration%i/", "/iteration%i/", "/rank%r/", "/"})
+    patterns.push_back(settings.directory + folder + "arg" +
+                       std::to_string(index) + ".npy");
+  return patterns;
 }
 
-/// The file of the argument that is of one repetition; empty if it has none.
-static std::string findOwnFile(const InputSettings &settings, unsigned index,
-                               int32_t rank, int64_t repetition) {
-  auto file = settings.files.find(index);
-  if (file == settings.files.end())
-    return findInDirectory(settings, "iteration" + Twine(repetition), index,
-                           rank);
-  if (!StringRef(file->second).contains(repetitionMark))
-    return "";
-  std::string path =
-      replaceRepetition(replaceRank(file->second, rank), repetition);
-  return llvm::sys::fs::exists(path) ? path : "";
-}
-
-/// The file of the argument; empty if it has none.
+/// The file of the argument, or, with `onlyOwn`, that of the repetition; empty
+/// if it has none.
 static std::string findFile(const InputSettings &settings, unsigned index,
-                            int32_t rank, int64_t repetition) {
-  std::string own = findOwnFile(settings, index, rank, repetition);
-  if (!own.empty())
-    return own;
-  auto file = settings.files.find(index);
-  if (file != settings.files.end())
-    return replaceRepetition(replaceRank(file->second, rank), repetition);
-  return findInDirectory(settings, "", index, rank);
+                            int32_t rank, int64_t repetition,
+                            bool onlyOwn = false) {
+  for (const std::string &pattern : getPatterns(settings, index)) {
+    bool isOwn = StringRef(pattern).contains(repetitionMark);
+    std::string path =
+        replaceRepetition(replaceRank(pattern, rank), repetition);
+    bool isNamed = !onlyOwn && settings.files.count(index);
+    if ((isOwn || !onlyOwn) && (isNamed || llvm::sys::fs::exists(path)))
+      return path;
+  }
+  return "";
 }
 
 llvm::Expected<Bytes>
@@ -371,7 +360,8 @@ mlir::commsched::run::checkInputFiles(const InputSettings &settings,
   bool hasOwn = isNamed && StringRef(pattern).contains(repetitionMark);
   std::optional<int64_t> missing;
   for (int64_t number = 0; number < repetitions.value_or(1); ++number) {
-    bool isThere = !findOwnFile(settings, index, rank, number).empty();
+    bool isThere =
+        !findFile(settings, index, rank, number, /*onlyOwn=*/true).empty();
     hasOwn |= isThere;
     if (!isThere && !missing)
       missing = number;

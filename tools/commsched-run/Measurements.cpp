@@ -154,20 +154,9 @@ llvm::Error mlir::commsched::run::getRuntimeError() {
   return llvm::createStringError(text);
 }
 
-/// Equally many elements of every rank, one rank after the other.
-template <typename T>
-static llvm::Expected<std::vector<T>> gather(ArrayRef<T> mine) {
-  std::vector<T> all(mine.size() * commsched_num_ranks());
-  if (!mine.empty() &&
-      commsched_exchange(mine.data(), all.data(),
-                         static_cast<int64_t>(mine.size() * sizeof(T))))
-    return getRuntimeError();
-  return all;
-}
-
 llvm::Expected<std::vector<std::vector<int64_t>>>
 mlir::commsched::run::exchangeNumbers(ArrayRef<int64_t> mine) {
-  llvm::Expected<std::vector<int64_t>> all = gather(mine);
+  llvm::Expected<std::vector<int64_t>> all = exchange(mine);
   if (!all)
     return all.takeError();
   std::vector<std::vector<int64_t>> numbers;
@@ -189,14 +178,14 @@ mlir::commsched::run::exchangeLargest(ArrayRef<int64_t> mine) {
 llvm::Expected<std::vector<std::vector<commsched_record>>>
 mlir::commsched::run::exchangeRecords(ArrayRef<commsched_record> mine) {
   llvm::Expected<std::vector<int64_t>> counts =
-      gather(ArrayRef<int64_t>(static_cast<int64_t>(mine.size())));
+      exchange(ArrayRef<int64_t>(static_cast<int64_t>(mine.size())));
   if (!counts)
     return counts.takeError();
   size_t most = *std::max_element(counts->begin(), counts->end());
   std::vector<commsched_record> padded(mine.begin(), mine.end());
   padded.resize(most);
   llvm::Expected<std::vector<commsched_record>> all =
-      gather(ArrayRef<commsched_record>(padded));
+      exchange(ArrayRef<commsched_record>(padded));
   if (!all)
     return all.takeError();
   std::vector<std::vector<commsched_record>> records;

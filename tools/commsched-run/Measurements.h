@@ -86,6 +86,18 @@ std::vector<std::optional<int64_t>> getMedianTimes(ArrayRef<MeasuredRun> runs,
 /// The first error of this rank; success if there is none.
 llvm::Error getRuntimeError();
 
+/// Equally many elements of every rank, one rank after the other.
+template <typename T>
+llvm::Expected<std::vector<T>> exchange(ArrayRef<T> mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(mine.size() * commsched_num_ranks());
+  if (!mine.empty() &&
+      commsched_exchange(mine.data(), all.data(),
+                         static_cast<int64_t>(mine.size() * sizeof(T))))
+    return getRuntimeError();
+  return all;
+}
+
 /// The numbers of all ranks; each has as many.
 llvm::Expected<std::vector<std::vector<int64_t>>>
 exchangeNumbers(ArrayRef<int64_t> mine);

@@ -13,20 +13,6 @@
 using namespace mlir;
 using namespace mlir::commsched::run;
 
-std::vector<int64_t> Difference::toNumbers() const {
-  return {numElements, numDifferent, output,   element,
-          left[0],     left[1],      right[0], right[1]};
-}
-
-Difference Difference::fromNumbers(ArrayRef<int64_t> numbers) {
-  return {numbers[0],
-          numbers[1],
-          numbers[2],
-          numbers[3],
-          {numbers[4], numbers[5]},
-          {numbers[6], numbers[7]}};
-}
-
 llvm::Error
 mlir::commsched::run::checkComparable(const CompiledProgram &left,
                                       const CompiledProgram &right) {
@@ -92,7 +78,7 @@ mlir::commsched::run::checkComparable(const CompiledProgram &left,
 }
 
 /// Adds what differs in one output.
-static void compare(Difference &difference, int64_t output,
+static void compare(Difference &difference, int64_t repetition, int64_t index,
                     const ElementFormat &format, const Bytes &left,
                     const Bytes &right, std::optional<double> tolerance) {
   int64_t numElements = static_cast<int64_t>(left.size()) / format.bytes;
@@ -106,7 +92,8 @@ static void compare(Difference &difference, int64_t output,
       continue;
     if (difference.numDifferent++ != 0)
       continue;
-    difference.output = output;
+    difference.repetition = repetition;
+    difference.index = index;
     difference.element = element;
     std::memcpy(difference.left.data(), a, format.bytes);
     std::memcpy(difference.right.data(), b, format.bytes);
@@ -118,18 +105,16 @@ mlir::commsched::run::compareOutputs(const StepPlan &plan, const Outputs &left,
                                      const Outputs &right,
                                      std::optional<double> tolerance) {
   Difference difference;
-  for (auto [output, bytes] :
-       llvm::enumerate(llvm::zip_equal(left.results, right.results))) {
-    const ValueType &type =
-        plan.signature
-            .results[plan.getOutput(static_cast<int64_t>(output)).result];
-    compare(difference, static_cast<int64_t>(output), type.element,
-            std::get<0>(bytes), std::get<1>(bytes), tolerance);
+  for (const auto &[place, bytes] : left.results) {
+    auto [repetition, result] = place;
+    compare(difference, repetition, result,
+            plan.signature.results[result].element, bytes,
+            right.results.at(place), tolerance);
   }
-  int64_t output = plan.getNumOutputs();
-  for (auto [argument, a, b] : llvm::zip_equal(plan.signature.arguments,
-                                               left.arguments, right.arguments))
-    compare(difference, output++, argument.type.element, a, b, tolerance);
+  for (size_t index = 0; index < left.arguments.size(); ++index)
+    compare(difference, /*repetition=*/-1, index,
+            plan.signature.arguments[index].type.element, left.arguments[index],
+            right.arguments[index], tolerance);
   return difference;
 }
 
@@ -162,22 +147,18 @@ mlir::commsched::run::describeComparison(const CompiledProgram &left,
   const auto *first = llvm::find_if(
       ranks, [](const Difference &rank) { return rank.numDifferent != 0; });
   const StepPlan &plan = right.getPlan();
-  int64_t numResults = plan.getNumOutputs();
-  bool isResult = first->output < numResults;
-  ReturnedResult result =
-      isResult ? plan.getOutput(first->output) : ReturnedResult();
-  const ValueType &type =
-      isResult ? plan.signature.results[result.result]
-               : plan.signature.arguments[first->output - numResults].type;
+  bool isResult = first->repetition >= 0;
+  const ValueType &type = isResult
+                              ? plan.signature.results[first->index]
+                              : plan.signature.arguments[first->index].type;
   auto format = [&](const std::array<int64_t, 2> &bytes) {
     return formatElement(type.element,
                          reinterpret_cast<const char *>(bytes.data()));
   };
-  os << "different: " << (isResult ? "result " : "argument ")
-     << (isResult ? result.result : first->output - numResults)
+  os << "different: " << (isResult ? "result " : "argument ") << first->index
      << formatIndex(type.shape, first->element);
   if (isResult && plan.repetitions)
-    os << " of repetition " << result.repetition;
+    os << " of repetition " << first->repetition;
   os << " on rank " << first - ranks.begin() << " is " << format(first->left)
      << " in '" << left.getPath() << "', but " << format(first->right)
      << " in '" << right.getPath() << "'; " << numDifferent << " of "

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares the outputs of two programs on one rank, element by element. The
-// result of a rank is a list of numbers, so that ranks can exchange it.
+// Compares the outputs of two programs on one rank, element by element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +17,17 @@
 
 namespace mlir::commsched::run {
 
+/// Ranks exchange it.
 struct Difference {
   int64_t numElements = 0;
   int64_t numDifferent = 0;
-  /// The first place: a result (StepPlan::findOutput()), or behind the results
-  /// an argument; and the element in row-major order.
-  int64_t output = -1;
+  /// The first place: a result of a repetition, or an argument (-1); and the
+  /// element in row-major order.
+  int64_t repetition = -1;
+  int64_t index = -1;
   int64_t element = -1;
   /// The bytes of the two elements.
   std::array<int64_t, 2> left = {}, right = {};
-
-  std::vector<int64_t> toNumbers() const;
-  static Difference fromNumbers(ArrayRef<int64_t> numbers);
 };
 
 /// Fails, with a text that names both programs, unless they take and give the

@@ -244,10 +244,10 @@ mlir::commsched::run::writeOperationTimes(StringRef path,
   auto operatorTimes =
       getMedianTimes(runs, COMMSCHED_RECORD_COMPUTE, sites.operators.size());
   auto getTimeNs = [&](Operation *op) -> std::optional<int64_t> {
-    if (int32_t site = SiteMap::lookup(map.sites, op); site >= 0)
-      return siteTimes[site];
-    if (int32_t index = SiteMap::lookup(map.operators, op); index >= 0)
-      return operatorTimes[index];
+    if (auto site = map.sites.find(op); site != map.sites.end())
+      return siteTimes[site->second];
+    if (auto index = map.operators.find(op); index != map.operators.end())
+      return operatorTimes[index->second];
     return std::nullopt;
   };
   RankTimes times;

@@ -16,7 +16,7 @@ using namespace mlir::commsched;
 using namespace mlir::commsched::run;
 
 //===----------------------------------------------------------------------===//
-// Calls and outputs
+// Calls
 //===----------------------------------------------------------------------===//
 
 int64_t StepPlan::getNumCalls() const {
@@ -41,33 +41,6 @@ int64_t StepPlan::countCalls(unsigned function) const {
   if (depth == 1)
     return getNumRepetitions();
   return function == 1 ? getNumCalls() - 2 : 1;
-}
-
-int64_t StepPlan::getNumOutputs() const {
-  return getNumRepetitions() * numKeptByRepetition +
-         llvm::count(isCarried, true);
-}
-
-std::optional<int64_t> StepPlan::findOutput(unsigned result,
-                                            int64_t repetition) const {
-  if (!isCarried[result])
-    return repetition * numKeptByRepetition + numbers[result];
-  if (repetition + 1 != getNumRepetitions())
-    return std::nullopt;
-  return getNumRepetitions() * numKeptByRepetition + numbers[result];
-}
-
-ReturnedResult StepPlan::getOutput(int64_t output) const {
-  int64_t ofRepetitions = getNumRepetitions() * numKeptByRepetition;
-  bool carried = output >= ofRepetitions;
-  int64_t number =
-      carried ? output - ofRepetitions : output % numKeptByRepetition;
-  int64_t repetition =
-      carried ? getNumRepetitions() - 1 : output / numKeptByRepetition;
-  for (unsigned result = 0; result < isCarried.size(); ++result)
-    if (isCarried[result] == carried && numbers[result] == number)
-      return {result, repetition};
-  llvm_unreachable("no such output");
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,39 +75,8 @@ static llvm::Expected<func::FuncOp> findStep(ModuleOp module, StringRef entry,
   return *found;
 }
 
-//===----------------------------------------------------------------------===//
-// The planner
-//===----------------------------------------------------------------------===//
-
-namespace mlir::commsched::run {
-
-/// Makes a plan of functions.
-class StepPlanner {
-public:
-  explicit StepPlanner(std::optional<int64_t> repetitions) {
-    plan.repetitions = repetitions;
-  }
-
-  /// Plans a call of `function` in every repetition.
-  llvm::Error planStep(func::FuncOp function);
-  /// Plans the steady state of `step`, which planStep() has planned.
-  llvm::Error planSteadyState(func::FuncOp step);
-
-  StepPlan take() { return std::move(plan); }
-
-private:
-  llvm::Expected<PlannedFunction *> addFunction(func::FuncOp function,
-                                                bool allowFutures);
-  llvm::Error planArguments(PlannedFunction &planned);
-  llvm::Error planResults(PlannedFunction &planned);
-
-  StepPlan plan;
-};
-
-} // namespace mlir::commsched::run
-
-llvm::Expected<PlannedFunction *>
-StepPlanner::addFunction(func::FuncOp function, bool allowFutures) {
+static llvm::Expected<PlannedFunction *>
+addFunction(StepPlan &plan, func::FuncOp function, bool allowFutures) {
   if (function.isExternal())
     return createInnerError("the function " + quote(function) +
                             " of the step has no body");
@@ -145,39 +87,34 @@ StepPlanner::addFunction(func::FuncOp function, bool allowFutures) {
   PlannedFunction &planned = plan.functions.emplace_back();
   planned.function = function;
   planned.returned.resize(signature->results.size());
-  planned.isTaken.resize(signature->results.size());
   planned.signature = std::move(*signature);
   return &planned;
 }
 
-llvm::Error StepPlanner::planStep(func::FuncOp function) {
+/// Plans a call of `function` in every repetition.
+static llvm::Error planStep(StepPlan &plan, func::FuncOp function) {
   llvm::Expected<PlannedFunction *> added =
-      addFunction(function, /*allowFutures=*/false);
+      addFunction(plan, function, /*allowFutures=*/false);
   if (!added)
     return added.takeError();
   PlannedFunction &planned = **added;
   plan.signature = planned.signature;
+  plan.isCarried.resize(function.getNumResults());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     std::optional<unsigned> result;
     if (plan.repetitions)
       result = getCarriedResult(function, index);
     Operand &operand = planned.operands.emplace_back();
     operand.argument = index;
-    if (result) {
-      operand.fedBy = result;
-      planned.isTaken[*result] = true;
-    }
+    operand.fedBy = result;
+    if (result)
+      plan.isCarried[*result] = true;
     plan.isFed.push_back(result.has_value());
     plan.isInput.push_back(plan.repetitions && !result &&
                            getRole(function.getArgument(index)) == inputRole);
   }
-  plan.isCarried = planned.isTaken;
-  int64_t numCarried = 0;
-  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
     planned.returned[index] = {index, 0};
-    plan.numbers.push_back(plan.isCarried[index] ? numCarried++
-                                                 : plan.numKeptByRepetition++);
-  }
   return llvm::Error::success();
 }
 
@@ -185,7 +122,8 @@ llvm::Error StepPlanner::planStep(func::FuncOp function) {
 // Steady states
 //===----------------------------------------------------------------------===//
 
-llvm::Error StepPlanner::planArguments(PlannedFunction &planned) {
+static llvm::Error planArguments(const StepPlan &plan,
+                                 PlannedFunction &planned) {
   func::FuncOp function = planned.function;
   unsigned numState = getNumStateArguments(function);
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
@@ -209,7 +147,7 @@ llvm::Error StepPlanner::planArguments(PlannedFunction &planned) {
 
 /// Requires that `planned` returns the step's results of `count` repetitions,
 /// each once.
-llvm::Error StepPlanner::planResults(PlannedFunction &planned) {
+static llvm::Error planResults(const StepPlan &plan, PlannedFunction &planned) {
   func::FuncOp function = planned.function;
   SteadyStateInfo info = *getSteadyState(function);
   int64_t count = info.getNumResultRepetitions();
@@ -241,7 +179,8 @@ llvm::Error StepPlanner::planResults(PlannedFunction &planned) {
   return llvm::Error::success();
 }
 
-llvm::Error StepPlanner::planSteadyState(func::FuncOp step) {
+/// Plans the steady state of `step`, which planStep() has planned.
+static llvm::Error planSteadyState(StepPlan &plan, func::FuncOp step) {
   plan.functions.clear();
   auto symbol = FlatSymbolRefAttr::get(step.getNameAttr());
   for (SteadyStateRole role :
@@ -253,16 +192,13 @@ llvm::Error StepPlanner::planSteadyState(func::FuncOp step) {
                               " has no function with the role \"" +
                               stringifySteadyStateRole(role) + "\"");
     llvm::Expected<PlannedFunction *> planned = addFunction(
-        cast<func::FuncOp>(found.getOperation()), /*allowFutures=*/true);
+        plan, cast<func::FuncOp>(found.getOperation()), /*allowFutures=*/true);
     if (!planned)
       return planned.takeError();
-    if (llvm::Error error = planArguments(**planned))
+    if (llvm::Error error = planArguments(plan, **planned))
       return error;
-    if (llvm::Error error = planResults(**planned))
+    if (llvm::Error error = planResults(plan, **planned))
       return error;
-    unsigned numState =
-        role == SteadyStateRole::Epilogue ? 0 : getNumStateResults(found);
-    std::fill_n((*planned)->isTaken.begin(), numState, true);
     plan.depth = getSteadyState(found)->depth;
   }
   return llvm::Error::success();
@@ -281,16 +217,17 @@ static std::optional<int64_t> findDepth(func::FuncOp step) {
 
 llvm::Expected<StepPlan> StepPlan::create(ModuleOp module, StringRef entry,
                                           std::optional<int64_t> repetitions) {
-  StepPlanner planner(repetitions);
+  StepPlan plan;
+  plan.repetitions = repetitions;
   llvm::Expected<func::FuncOp> step =
       findStep(module, entry, repetitions.has_value());
   if (!step)
     return step.takeError();
-  if (llvm::Error error = planner.planStep(*step))
+  if (llvm::Error error = planStep(plan, *step))
     return error;
   std::optional<int64_t> depth = findDepth(*step);
   if (repetitions && depth && *repetitions >= *depth - 1)
-    if (llvm::Error error = planner.planSteadyState(*step))
+    if (llvm::Error error = planSteadyState(plan, *step))
       return error;
-  return planner.take();
+  return plan;
 }

@@ -49,8 +49,6 @@ struct PlannedFunction {
   std::vector<Operand> operands;
   /// By result of the function; none for what only other calls take.
   std::vector<std::optional<ReturnedResult>> returned;
-  /// By result: whether the next call takes it.
-  std::vector<bool> isTaken;
 };
 
 struct PlannedCall {
@@ -91,21 +89,10 @@ struct StepPlan {
   /// How often a function is called.
   int64_t countCalls(unsigned function) const;
 
-  /// What is kept of all repetitions, in order: for each repetition the results
-  /// that are not carried, then the carried ones of the last.
-  int64_t getNumOutputs() const;
-  /// The place of a result among them; none if it is not kept.
-  std::optional<int64_t> findOutput(unsigned result, int64_t repetition) const;
-  /// The result of the step at a place, and its repetition.
-  ReturnedResult getOutput(int64_t output) const;
-
-private:
-  friend class StepPlanner;
-
-  /// By result of the step: its number among those that are carried, or among
-  /// those that are not.
-  std::vector<int64_t> numbers;
-  int64_t numKeptByRepetition = 0;
+  /// Whether a result of a repetition counts.
+  bool isKept(unsigned result, int64_t repetition) const {
+    return !isCarried[result] || repetition + 1 == getNumRepetitions();
+  }
 };
 
 } // namespace mlir::commsched::run

@@ -72,8 +72,8 @@ llvm::Error StepRunner::allocate() {
   return llvm::Error::success();
 }
 
-/// The data that a call takes; nothing at the place of other arguments.
-llvm::Expected<std::vector<DeviceValue>> StepRunner::makeData(int64_t index) {
+/// Adds the data that a call takes; nothing at the place of other arguments.
+llvm::Error StepRunner::stage(int64_t index) {
   PlannedCall call = plan.getCall(index);
   const PlannedFunction &function = plan.functions[call.function];
   std::vector<DeviceValue> values(function.operands.size());
@@ -100,7 +100,8 @@ llvm::Expected<std::vector<DeviceValue>> StepRunner::makeData(int64_t index) {
       return getRuntimeError();
     values[number] = std::move(*value);
   }
-  return values;
+  staged.push_back(std::move(values));
+  return llvm::Error::success();
 }
 
 llvm::Error StepRunner::restore(bool all) {
@@ -109,12 +110,9 @@ llvm::Error StepRunner::restore(bool all) {
     if (value && !upload(value, bytes))
       return getRuntimeError();
   int64_t numCalls = all ? plan.getNumCalls() : 1;
-  for (int64_t index = 0; index < numCalls; ++index) {
-    llvm::Expected<std::vector<DeviceValue>> data = makeData(index);
-    if (!data)
-      return data.takeError();
-    staged.push_back(std::move(*data));
-  }
+  for (int64_t index = 0; index < numCalls; ++index)
+    if (llvm::Error error = stage(index))
+      return error;
   return llvm::Error::success();
 }
 
@@ -148,18 +146,13 @@ llvm::Error StepRunner::takeOperands(int64_t index,
 }
 
 llvm::Error StepRunner::run(Outputs *outputs) {
-  if (outputs)
-    outputs->results.resize(plan.getNumOutputs());
   for (int64_t index = 0, end = plan.getNumCalls(); index < end; ++index) {
     if (outputs && index != 0)
       if (llvm::Error error = keepResults(*outputs))
         return error;
-    if (staged.empty()) {
-      llvm::Expected<std::vector<DeviceValue>> data = makeData(index);
-      if (!data)
-        return data.takeError();
-      staged.push_back(std::move(*data));
-    }
+    if (staged.empty())
+      if (llvm::Error error = stage(index))
+        return error;
     std::vector<DeviceValue> arguments = std::move(staged.front());
     staged.pop_front();
     if (llvm::Error error = takeOperands(index, arguments))
@@ -179,14 +172,13 @@ llvm::Error StepRunner::keepResults(Outputs &outputs) {
            function.signature.results, function.returned, last.results)) {
     if (!returned)
       continue;
-    std::optional<int64_t> output = plan.findOutput(
-        returned->result, last.call.firstReturned + returned->repetition);
-    if (!output)
+    int64_t repetition = last.call.firstReturned + returned->repetition;
+    if (!plan.isKept(returned->result, repetition))
       continue;
     std::optional<Bytes> bytes = download(type, value);
     if (!bytes)
       return getRuntimeError();
-    outputs.results[*output] = std::move(*bytes);
+    outputs.results[{repetition, returned->result}] = std::move(*bytes);
   }
   return llvm::Error::success();
 }

@@ -25,8 +25,8 @@ namespace mlir::commsched::run {
 
 /// What a run returns.
 struct Outputs {
-  /// In the order of StepPlan::findOutput().
-  std::vector<Bytes> results;
+  /// By repetition and result; those for which StepPlan::isKept() holds.
+  std::map<std::pair<int64_t, unsigned>, Bytes> results;
   /// By argument of the step; empty for all but memrefs whose content means
   /// something.
   std::vector<Bytes> arguments;
@@ -64,7 +64,7 @@ private:
 
   bool isShared(const PlannedFunction &function, size_t argument) const;
   llvm::Expected<Bytes> readInput(unsigned argument, int64_t repetition) const;
-  llvm::Expected<std::vector<DeviceValue>> makeData(int64_t call);
+  llvm::Error stage(int64_t call);
   llvm::Error takeOperands(int64_t call, std::vector<DeviceValue> &arguments);
   llvm::Error keepResults(Outputs &outputs);
 
