@@ -1,6 +1,6 @@
 // Two implementations of one group are in flight at once, beside the plain one,
-// and deliver what the plain group alone does; see implementations-mpi.test for
-// processes, and implementations-nccl.test for NCCL.
+// and deliver what the plain group alone does; see implementations-nccl.test for
+// NCCL.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: sed 's/commsched.implementation = [^,}]*, //' chosen.mlir > plain.mlir

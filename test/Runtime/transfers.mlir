@@ -1,5 +1,5 @@
 // Values that go to the host and come back are the same, bit for bit, on ranks
-// that are threads; see transfers-mpi.test for processes.
+// that are threads; see programs-mpi.test for processes.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: commsched-run offloaded.mlir --ranks=4 --compare=kept.mlir -o /dev/null | FileCheck %s

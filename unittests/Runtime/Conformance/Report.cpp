@@ -20,21 +20,12 @@ void Report::setRank() {
   numRanks = commsched_num_ranks();
 }
 
-void Report::printDefect(const std::string &text) {
+void Report::addDefect(commsched_kind kind, const std::string &text) {
+  ++counts[kind].defects;
   // One call a line, so that those of several ranks do not mix.
   if (numPrinted++ < maxPrinted)
     std::printf("%s",
                 ("rank " + std::to_string(rank) + ": " + text + "\n").c_str());
-}
-
-void Report::addDefect(commsched_kind kind, const std::string &text) {
-  ++counts[kind].defects;
-  printDefect(text);
-}
-
-void Report::addRefusalDefect(const std::string &text) {
-  ++counts[refused].defects;
-  printDefect(text);
 }
 
 void Report::addUp() {

@@ -33,10 +33,12 @@ public:
   int32_t getRank() const { return rank; }
   int32_t getNumRanks() const { return numRanks; }
 
+  /// In the place of a kind: what must be refused.
+  static constexpr auto refused =
+      static_cast<commsched_kind>(COMMSCHED_RELOAD + 1);
+
   void addLaunch(commsched_kind kind) { ++counts[kind].launches; }
-  void addRefusal() { ++counts[refused].launches; }
   void addDefect(commsched_kind kind, const std::string &text);
-  void addRefusalDefect(const std::string &text);
 
   /// Adds up the counts of all ranks; all of them call it, while they are
   /// joined.
@@ -46,9 +48,6 @@ public:
   bool hasDefects() const;
 
 private:
-  void printDefect(const std::string &text);
-
-  static constexpr size_t refused = COMMSCHED_RELOAD + 1;
   int32_t rank = -1;
   int32_t numRanks = 0;
   int64_t numPrinted = 0;

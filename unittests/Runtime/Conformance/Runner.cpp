@@ -273,9 +273,10 @@ void commsched::conformance::checkError(const std::string &what,
                                         Report &report,
                                         const std::vector<std::string> &parts,
                                         const std::function<void()> &body) {
-  report.addRefusal();
+  report.addLaunch(Report::refused);
   if (options.join(what)) {
-    report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
+    report.addDefect(Report::refused,
+                     what + ": cannot join: " + commsched_last_error());
     commsched_finalize();
     return;
   }
@@ -284,11 +285,11 @@ void commsched::conformance::checkError(const std::string &what,
   int32_t left = commsched_finalize();
   std::string error = commsched_last_error();
   if (!left)
-    report.addRefusalDefect(what + ": no error");
+    report.addDefect(Report::refused, what + ": no error");
   for (const std::string &part : parts)
     if (left && error.find(part) == std::string::npos)
-      report.addRefusalDefect(what + ": the error lacks '" + part +
-                              "': " + error);
+      report.addDefect(Report::refused,
+                       what + ": the error lacks '" + part + "': " + error);
 }
 
 /// The error names the reduction, the type and the site.
@@ -304,7 +305,7 @@ static void checkRefusal(commsched_kind kind, const ElementFormat &format,
         Plan plan = makePlan(kind, format, reduction, commsched_num_ranks());
         std::string program = makeDescription(plan, commsched_rank());
         if (!commsched_load_program(program.c_str()))
-          report.addRefusalDefect(what + ": not refused");
+          report.addDefect(Report::refused, what + ": not refused");
       });
 }
 

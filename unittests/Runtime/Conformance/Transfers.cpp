@@ -315,6 +315,7 @@ void commsched::conformance::checkTransferErrors(const RunOptions &options,
              {"cannot allocate", "host memory"}, [&] {
                void *buffer = commsched_allocate_host(int64_t(1) << 59, 0);
                if (buffer)
-                 report.addRefusalDefect("there is no end of host memory");
+                 report.addDefect(Report::refused,
+                                  "there is no end of host memory");
              });
 }

@@ -163,6 +163,11 @@ template <typename Change> auto byAll(Change change) {
   return loadChanged(change, /*isForAll=*/true);
 }
 
+/// Sets a value of a program.
+auto set(const char *pointer, json value) {
+  return [=](json &program) { program[json::json_pointer(pointer)] = value; };
+}
+
 void nothing(Actor &) {}
 
 } // namespace
@@ -242,17 +247,11 @@ static const std::vector<Scenario> &getScenarios() {
          tensor["inputs"] = elements + 1;
          tensor["outputs"] = (elements + 1) * commsched_num_ranks();
        })},
-      {"other-type", byCulprit([](json &program) {
-         program["sites"][reduce]["tensors"][0]["type"] = "i32";
-       })},
+      {"other-type", byCulprit(set("/sites/1/tensors/0/type", "i32"))},
       {"fewer-sites",
        byCulprit([](json &program) { program["sites"].erase(reduce); })},
-      {"other-groups",
-       byCulprit([](json &program) { program["groups"][0]["name"] = "tp"; })},
-
-      {"one-cannot-load", byCulprit([](json &program) {
-         program["sites"][gather]["kind"] = "all_guess";
-       })},
+      {"other-groups", byCulprit(set("/groups/0/name", "tp"))},
+      {"one-cannot-load", byCulprit(set("/sites/0/kind", "all_guess"))},
 
       // Ranks that run the same program in another way.
       {"runs-in-another-order",
@@ -323,27 +322,19 @@ static const std::vector<Scenario> &getScenarios() {
       {"starts-before-loading", [](Actor &actor) { run(reduce, actor); }},
 
       // Programs that do not fit, on all ranks alike.
-      {"absent-ranks", byAll([](json &program) {
-         program["groups"].push_back(
-             {{"name", "odd"}, {"size", 2}, {"ranks", {{0, 7}}}});
-       })},
-      {"larger-group", byAll([](json &program) {
-         program["groups"].push_back({{"name", "odd"}, {"size", 8}});
-       })},
-      {"uneven-groups", byAll([](json &program) {
-         program["groups"].push_back({{"name", "odd"}, {"size", 2}});
-       })},
-      {"unknown-type", byAll([](json &program) {
-         program["sites"][reduce]["tensors"][0]["type"] = "f6E3M2FN";
-       })},
-      {"unknown-kind", byAll([](json &program) {
-         program["sites"][reduce]["kind"] = "all_guess";
-       })},
+      {"absent-ranks",
+       byAll(set("/groups/1",
+                 {{"name", "odd"}, {"size", 2}, {"ranks", {{0, 7}}}}))},
+      {"larger-group", byAll(set("/groups/1", {{"name", "odd"}, {"size", 8}}))},
+      {"uneven-groups",
+       byAll(set("/groups/1", {{"name", "odd"}, {"size", 2}}))},
+      {"unknown-type", byAll(set("/sites/1/tensors/0/type", "f6E3M2FN"))},
+      {"unknown-kind", byAll(set("/sites/1/kind", "all_guess"))},
       {"no-json",
        [](Actor &) {
          commsched_load_program("{\"version\": 1, \"sites\": [");
        }},
-      {"newer-version", byAll([](json &program) { program["version"] = 2; })},
+      {"newer-version", byAll(set("/version", 2))},
 
       // Hosts that cannot join.
       {"no-backend", nothing,
