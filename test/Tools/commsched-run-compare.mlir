@@ -39,10 +39,10 @@
 // INFINITY: different: result 0[3] on rank 0 is inf in 'special-a.mlir', but -inf in 'special-c.mlir'; 1 of 4 elements differ
 
 // The same types, or it makes no sense.
-// RUN: %fails commsched-run special-a.mlir --compare=base.mlir --ranks 4 "{{^}}commsched-run: cannot compare: @step of 'base.mlir' has 1 argument, but @special of 'special-a.mlir' has 0{{$}}"
-// RUN: %fails commsched-run same-on-rank0.mlir --compare=base.mlir --ranks 4 "{{^}}commsched-run: cannot compare: @step of 'base.mlir' has 2 results, but @step of 'same-on-rank0.mlir' has 0{{$}}"
+// RUN: %fails commsched-run special-a.mlir --compare=base.mlir --ranks 4 "{{^}}commsched-run: cannot compare: @step of 'base.mlir' has 1 argument, but @special of 'special-a.mlir' has 0 arguments{{$}}"
+// RUN: %fails commsched-run same-on-rank0.mlir --compare=base.mlir --ranks 4 "{{^}}commsched-run: cannot compare: @step of 'base.mlir' has 2 results, but @step of 'same-on-rank0.mlir' has 0 results{{$}}"
 // RUN: %fails commsched-run wide.mlir --compare=special-a.mlir \
-// RUN:   "{{^}}commsched-run: cannot compare: result 0 of @special of 'special-a.mlir' has type tensor<4xf32>, but of @special of 'wide.mlir' type tensor<2x2xf32>{{$}}"
+// RUN:   "{{^}}commsched-run: cannot compare: @special of 'special-a.mlir' has result 0 of type tensor<4xf32>, but @special of 'wide.mlir' has result 0 of type tensor<2x2xf32>{{$}}"
 
 //--- base.mlir
 commsched.group @dp size(4)

@@ -13,68 +13,46 @@
 using namespace mlir;
 using namespace mlir::commsched::run;
 
+/// What two programs that are compared must have in common, in words; those
+/// with equally many arguments and results have equally many facts.
+static std::vector<std::string> listFacts(const StepPlan &plan) {
+  std::vector<std::string> facts;
+  auto addNumber = [&](const char *what, size_t number) {
+    facts.push_back(std::to_string(number) + " " + what +
+                    (number == 1 ? "" : "s"));
+  };
+  auto addType = [&](const char *what, size_t index, const ValueType &type,
+                     const char *more) {
+    facts.push_back(std::string(what) + " " + std::to_string(index) +
+                    " of type " + type.text + more);
+  };
+  addNumber("argument", plan.signature.arguments.size());
+  addNumber("result", plan.signature.results.size());
+  for (auto [index, argument] : llvm::enumerate(plan.signature.arguments))
+    addType("argument", index, argument.type,
+            plan.isFed[index]     ? " from the previous repetition"
+            : plan.isInput[index] ? " that is new in each repetition"
+                                  : "");
+  for (auto [index, type] : llvm::enumerate(plan.signature.results))
+    addType("result", index, type,
+            plan.isCarried[index] ? " for the next repetition" : "");
+  return facts;
+}
+
 llvm::Error
 mlir::commsched::run::checkComparable(const CompiledProgram &left,
                                       const CompiledProgram &right) {
-  const Signature &a = left.getSignature(), &b = right.getSignature();
-  auto describe = [](const CompiledProgram &program) {
+  auto describe = [](const CompiledProgram &program, const std::string &fact) {
     return "@" + program.getSignature().name + " of '" +
-           program.getPath().str() + "'";
+           program.getPath().str() + "' has " + fact;
   };
-  auto checkNumber = [&](const char *what, size_t inLeft,
-                         size_t inRight) -> llvm::Error {
-    if (inLeft == inRight)
-      return llvm::Error::success();
-    return llvm::createStringError("cannot compare: " + describe(left) +
-                                   " has " + Twine(inLeft) + " " + what +
-                                   (inLeft == 1 ? "" : "s") + ", but " +
-                                   describe(right) + " has " + Twine(inRight));
-  };
-  auto checkType = [&](const char *what, size_t index, StringRef inLeft,
-                       StringRef inRight) -> llvm::Error {
-    if (inLeft == inRight)
-      return llvm::Error::success();
-    return llvm::createStringError("cannot compare: " + Twine(what) + " " +
-                                   Twine(index) + " of " + describe(left) +
-                                   " has type " + inLeft + ", but of " +
-                                   describe(right) + " type " + inRight);
-  };
-  if (llvm::Error error =
-          checkNumber("argument", a.arguments.size(), b.arguments.size()))
-    return error;
-  if (llvm::Error error =
-          checkNumber("result", a.results.size(), b.results.size()))
-    return error;
-  for (size_t index = 0; index < a.arguments.size(); ++index)
-    if (llvm::Error error =
-            checkType("argument", index, a.arguments[index].type.text,
-                      b.arguments[index].type.text))
-      return error;
-  for (size_t index = 0; index < a.results.size(); ++index)
-    if (llvm::Error error = checkType("result", index, a.results[index].text,
-                                      b.results[index].text))
-      return error;
-  auto checkLink = [&](const char *what, const char *does,
-                       const std::vector<bool> &inLeft,
-                       const std::vector<bool> &inRight) -> llvm::Error {
-    auto [first, second] =
-        std::mismatch(inLeft.begin(), inLeft.end(), inRight.begin());
-    if (first == inLeft.end())
-      return llvm::Error::success();
-    return llvm::createStringError(
-        "cannot compare: " + Twine(what) + " " + Twine(first - inLeft.begin()) +
-        " of " + describe(*first ? left : right) + " " + does +
-        ", but not that of " + describe(*first ? right : left));
-  };
-  const StepPlan &p = left.getPlan(), &q = right.getPlan();
-  if (llvm::Error error = checkLink(
-          "argument", "comes from the previous repetition", p.isFed, q.isFed))
-    return error;
-  if (llvm::Error error = checkLink("argument", "is new in each repetition",
-                                    p.isInput, q.isInput))
-    return error;
-  return checkLink("result", "feeds the next repetition", p.isCarried,
-                   q.isCarried);
+  std::vector<std::string> a = listFacts(left.getPlan()),
+                           b = listFacts(right.getPlan());
+  auto [first, second] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (first == a.end())
+    return llvm::Error::success();
+  return llvm::createStringError("cannot compare: " + describe(left, *first) +
+                                 ", but " + describe(right, *second));
 }
 
 /// Adds what differs in one output.
