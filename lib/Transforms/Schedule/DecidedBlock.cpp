@@ -428,6 +428,7 @@ static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
     return failure();
   renewAssumedFusion(function, *(*costs)->getCosts());
   options.beginsWithProgram |= !isSmall;
+  bool hasRemarks = !options.isTrial && areRemarksEnabled(function);
   // Groups that are not known were remarked on before.
   options.isTrial = true;
   options.splitting.split = ScheduleSplit::Off;
@@ -438,11 +439,15 @@ static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
   FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
   if (failed(schedule))
     return failure();
+  const StepSchedule &program = (*scheduler)->getProgram().step;
   int64_t limitBytes = schedule->limitBytes;
-  if (!isSmall || isBetter(schedule->step.rank(limitBytes),
-                           (*scheduler)->getProgram().step.rank(limitBytes),
-                           Gain::Worthwhile))
-    (*scheduler)->apply(*schedule);
+  if (isSmall && !isBetter(schedule->step.rank(limitBytes),
+                           program.rank(limitBytes), Gain::Worthwhile))
+    return success();
+  if (hasRemarks && schedule->step.stepNs < program.stepNs)
+    remarkScheduled(function, block.getParentOp()->getLoc(), program,
+                    *schedule);
+  (*scheduler)->apply(*schedule);
   return success();
 }
 
