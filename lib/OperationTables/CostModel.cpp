@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DimensionNumbers.h"
 #include "OperationModel.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -17,6 +18,77 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
+
+//===----------------------------------------------------------------------===//
+// Dimension numbers
+//===----------------------------------------------------------------------===//
+
+// StableHLO's dimension numbers are attributes of that dialect. Their text is
+// the same whether the dialect is linked or known by name only, so it is read.
+
+/// The text of `attr`, in `buffer` if it has to be printed.
+static StringRef getText(Attribute attr, std::string &buffer) {
+  if (auto opaque = dyn_cast<OpaqueAttr>(attr))
+    return opaque.getAttrData();
+  llvm::raw_string_ostream(buffer) << attr;
+  return buffer;
+}
+
+/// The dimensions of the first operand over which a product sums, from
+/// `#stablehlo.dot<..., lhs_contracting_dimensions = [1], ...>`.
+static std::optional<SmallVector<int64_t>>
+readContractedDimensions(Attribute attr) {
+  std::string buffer;
+  StringRef text = attr ? getText(attr, buffer) : StringRef();
+  if (!text.contains("dot<"))
+    return std::nullopt;
+  SmallVector<int64_t> dims;
+  size_t begin = text.find("lhs_contracting_dimensions");
+  // Absent where nothing is summed up: an outer product.
+  if (begin == StringRef::npos)
+    return dims;
+  StringRef list = text.substr(begin).split('[').second.split(']').first;
+  for (StringRef part : llvm::split(list, ',')) {
+    if (part.trim().empty())
+      continue;
+    if (part.trim().getAsInteger(10, dims.emplace_back()))
+      return std::nullopt;
+  }
+  return dims;
+}
+
+/// The dimension of the weights that holds the output's channels, from
+/// `#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`.
+static std::optional<int64_t> readOutputChannel(Attribute attr) {
+  std::string buffer;
+  StringRef text = attr ? getText(attr, buffer) : StringRef();
+  // The second of three lists.
+  StringRef weights = text.split("]x[").second.split(']').first;
+  int64_t index = 0;
+  for (StringRef part : llvm::split(weights, ',')) {
+    if (part.trim() == "o")
+      return index;
+    ++index;
+  }
+  return std::nullopt;
+}
+
+/// Whether the text of `attr` has the word `word`, as in
+/// `#stablehlo<comparison_direction LT>`.
+static bool hasWord(Attribute attr, StringRef word) {
+  if (!attr)
+    return false;
+  std::string buffer;
+  StringRef text = getText(attr, buffer);
+  while (!text.empty()) {
+    auto isLetter = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+    text = text.drop_until(isLetter);
+    if (text.take_while(isLetter) == word)
+      return true;
+    text = text.drop_while(isLetter);
+  }
+  return false;
+}
 
 //===----------------------------------------------------------------------===//
 // Sizes

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LinkedStableHlo.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -57,6 +56,8 @@ void LinkedDialect::initialize() {
       >();
 }
 
-void mlir::linked_stablehlo::registerDialect(DialectRegistry &registry) {
+namespace mlir::linked_stablehlo {
+void registerDialect(DialectRegistry &registry) {
   registry.insert<LinkedDialect>();
 }
+} // namespace mlir::linked_stablehlo

@@ -8,12 +8,16 @@
 
 #include "CommSched/Register.h"
 #include "CommSchedTestDialect.h"
-#include "LinkedStableHlo.h"
 #include "TestPasses.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+namespace mlir::linked_stablehlo {
+/// Registers the dialect `stablehlo` of LinkedStableHlo.td.
+void registerDialect(DialectRegistry &registry);
+} // namespace mlir::linked_stablehlo
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
