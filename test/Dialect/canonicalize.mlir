@@ -2,7 +2,6 @@
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
-!future_u = !commsched.future<tensor<4xf32, #commsched.host>>
 commsched.group @self size(1)
 commsched.group @dp size(2)
 
@@ -171,8 +170,7 @@ func.func @ranks() -> (index, index) {
 // CHECK-NEXT: %[[Y:.+]] = commsched.wait
 // CHECK-NEXT: return %[[Y]]
 func.func @keeps_transfers(%x: !t) -> !t {
-  %v0 = commsched.offload %x : !t -> !future_u
-  %v1 = commsched.wait %v0 : !future_u
+  $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
   return %v3 : !t
 }
@@ -180,8 +178,7 @@ func.func @keeps_transfers(%x: !t) -> !t {
 // CHECK-LABEL: func.func @unused_transfers(
 // CHECK-NEXT: return
 func.func @unused_transfers(%x: !t) {
-  %v0 = commsched.offload %x : !t -> !future_u
-  %v1 = commsched.wait %v0 : !future_u
+  $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
   return
 }

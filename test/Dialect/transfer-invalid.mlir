@@ -45,8 +45,7 @@ func.func @wait_c4(%x: tensor<3xf32>) {
   // expected-note@below {{the value is a result of this 'commsched.wait'}}
   %v1 = commsched.wait %v0 : !commsched.future<tensor<3xf32, #commsched.host>>
   // expected-error@below {{'commsched.all_reduce' op operand 0 is a 'tensor<3xf32, #commsched.host>' in the memory of the host, which only 'commsched.reload', calls and terminators may use (C4)}}
-  %v2 = commsched.all_reduce %v1 on @dp reduction(sum) : tensor<3xf32, #commsched.host> -> !commsched.future<tensor<3xf32, #commsched.host>>
-  %v3 = commsched.wait %v2 : !commsched.future<tensor<3xf32, #commsched.host>>
+  $run(%v3 = all_reduce %v1 on @dp reduction(sum) : tensor<3xf32, #commsched.host> -> tensor<3xf32, #commsched.host>)
   return
 }
 

@@ -1,4 +1,4 @@
-// RUN: split-file %s %t
+// RUN: %rows %s > %t.rows && split-file %t.rows %t
 // RUN: commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/profile.json | FileCheck %s
 // RUN: commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/profile.json --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %fails commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/missing.json "error: option 'profile' of pass 'commsched-estimate-runtime' cannot be used: {{.*}}missing.json"
@@ -26,14 +26,10 @@ commsched.group @dp size(4)
 // REMARK: remark: [Analysis] EstimatedCollective
 // REMARK-SAME: "commsched.all_reduce: {{[a-z]+}} algorithm, {{[a-z0-9]+}} protocol"
 func.func @collectives(%a: tensor<64xf32>, %b: tensor<128xf32>) {
-  %0 = commsched.all_gather %a on @dp dim(0) {commsched.name = "first"} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<256xf32>>
-  %2 = commsched.all_gather %b on @dp dim(0) : tensor<128xf32> -> !commsched.future<tensor<512xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<512xf32>>
-  %4 = commsched.all_gather %a on @dp dim(0) {commsched.runtime_ns = 3 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %5 = commsched.wait %4 : !commsched.future<tensor<256xf32>>
-  %6 = commsched.all_reduce %a on @dp reduction(sum) : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-  %7 = commsched.wait %6 : !commsched.future<tensor<64xf32>>
+  $run(%w1 = all_gather %a on @dp dim(0) {commsched.name = "first"} : tensor<64xf32> -> tensor<256xf32>)
+  $run(%w3 = all_gather %b on @dp dim(0) : tensor<128xf32> -> tensor<512xf32>)
+  $run(%w5 = all_gather %a on @dp dim(0) {commsched.runtime_ns = 3 : i64} : tensor<64xf32> -> tensor<256xf32>)
+  $run(%w7 = all_reduce %a on @dp reduction(sum) : tensor<64xf32> -> tensor<64xf32>)
   return
 }
 

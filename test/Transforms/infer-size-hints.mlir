@@ -110,14 +110,10 @@ func.func @kept(%x: tensor<?xf32> {commsched.size_hints = array<i64: 6>}) {
 // REMARK-NOT: remark:
 func.func @exchanges(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
                      %s: tensor<4xi64>) {
-  %v0 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits([4, 3, 2, 0]) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %v1 = commsched.wait %v0 : !commsched.future<tensor<?x8xf32>>
-  %v2 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) output_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %v3 = commsched.wait %v2 : !commsched.future<tensor<?x8xf32>>
-  %v4 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits(%s : tensor<4xi64>) {commsched.size_hints = array<i64: 40>} : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %v5 = commsched.wait %v4 : !commsched.future<tensor<?x8xf32>>
-  %v6 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %v7 = commsched.wait %v6 : !commsched.future<tensor<?x8xf32>>
+  $run(%v1 = all_to_all %x on @g split_dim(0) concat_dim(0) output_splits([4, 3, 2, 0]) : tensor<?x8xf32> -> tensor<?x8xf32>)
+  $run(%v3 = all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) output_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> tensor<?x8xf32>)
+  $run(%v5 = all_to_all %x on @g split_dim(0) concat_dim(0) output_splits(%s : tensor<4xi64>) {commsched.size_hints = array<i64: 40>} : tensor<?x8xf32> -> tensor<?x8xf32>)
+  $run(%v7 = all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> tensor<?x8xf32>)
   return
 }
 

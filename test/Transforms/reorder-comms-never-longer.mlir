@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-bucket-all-gather="mode=auto plan=auto" --mlir-print-local-scope > %t.mlir
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather="mode=auto plan=auto" --mlir-print-local-scope > %t.mlir
 // DEFINE: %{options} = memory-budget=5% reorder_iterative_use_runtime_estimations=true
 // DEFINE: %{reorder} = commsched-opt %t.mlir --mlir-print-local-scope \
 // DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}"
@@ -34,14 +34,10 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 commsched.group @g size(2)
 
 func.func @f(%a: !shard, %b: !shard, %c: !shard, %d: !shard, %x: !x) -> (!whole, !x) {
-  %f1 = commsched.all_gather %a on @g dim(0) {commsched.name = "gather1", commsched.module = "layers.0"} : !shard -> !commsched.future<!whole>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "gather2", commsched.module = "layers.0"} : !shard -> !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
-  %f3 = commsched.all_gather %c on @g dim(0) {commsched.name = "gather3", commsched.module = "layers.1"} : !shard -> !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!whole>
-  %f4 = commsched.all_gather %d on @g dim(0) {commsched.name = "gather4", commsched.module = "layers.1"} : !shard -> !commsched.future<!whole>
-  %w4 = commsched.wait %f4 : !commsched.future<!whole>
+  $run(%w1 = all_gather %a on @g dim(0) {commsched.name = "gather1", commsched.module = "layers.0"} : !shard -> !whole)
+  $run(%w2 = all_gather %b on @g dim(0) {commsched.name = "gather2", commsched.module = "layers.0"} : !shard -> !whole)
+  $run(%w3 = all_gather %c on @g dim(0) {commsched.name = "gather3", commsched.module = "layers.1"} : !shard -> !whole)
+  $run(%w4 = all_gather %d on @g dim(0) {commsched.name = "gather4", commsched.module = "layers.1"} : !shard -> !whole)
   %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64, commsched.runtime_ns = 2200000} : (!x) -> !x
   %m2 = commsched.compute "mm2"(%m1, %w1, %w2) {flops = 1.0e9 : f64, commsched.runtime_ns = 2200000} : (!x, !whole, !whole) -> !x
   %s = commsched.compute "sum"(%w3, %w4) {commsched.runtime_ns = 0} : (!whole, !whole) -> !whole

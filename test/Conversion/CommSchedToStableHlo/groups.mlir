@@ -57,8 +57,7 @@ module {
   // CHECK: handle = 11, type = 0>, replica_groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi32>}>
   // CHECK: handle = 6, type = 2>
   func.func @channels(%x: tensor<4xf32>, %token: !stablehlo.token) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-    %v0 = commsched.all_reduce %x on @g reduction(min) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 9, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %v1 = commsched.wait %v0 : !commsched.future<tensor<4xf32>>
+    $run(%v1 = all_reduce %x on @g reduction(min) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 9, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}} : tensor<4xf32> -> tensor<4xf32>)
     $run(%v3 = all_reduce %x on @g reduction(min) : tensor<4xf32> -> tensor<4xf32>)
     $run(%v5 = all_reduce %x on @g reduction(min) : tensor<4xf32> -> tensor<4xf32>)
     %v6 = "stablehlo.send"(%x, %token) <{channel_handle = #stablehlo.channel_handle<handle = 6, type = 2>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
@@ -75,8 +74,7 @@ module {
   // CHECK-LABEL: sym_name = "common_channel"
   // CHECK-COUNT-2: handle = 4, type = 0>
   func.func @common_channel(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-    %v0 = commsched.all_reduce %x on @g reduction(prod) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 4, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %v1 = commsched.wait %v0 : !commsched.future<tensor<4xf32>>
+    $run(%v1 = all_reduce %x on @g reduction(prod) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 4, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4xf32> -> tensor<4xf32>)
     $run(%v3 = all_reduce %x on @g reduction(prod) : tensor<4xf32> -> tensor<4xf32>)
     return %v1, %v3 : tensor<4xf32>, tensor<4xf32>
   }

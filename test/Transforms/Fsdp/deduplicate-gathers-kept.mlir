@@ -33,8 +33,7 @@ func.func @memory(%p: tensor<4xf32>, %x: tensor<8xbf16>) -> tensor<8xbf16> {
 commsched.group @dp size(2)
 
 LET $gather(W = P as NAME)
-  %W.f = commsched.all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !future
-  %W = commsched.wait %W.f : !future
+  $run(%W = all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !whole)
 
 func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>

@@ -44,8 +44,7 @@ func.func @offloaded_and_written(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $join
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %v = commsched.compute "v"(%a) {alias = 0 : i64} : (!t) -> !t
   // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
-  %f = commsched.offload %a : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
+  $run(%h = offload %a : !t -> tensor<4xf32, #commsched.host>)
   // expected-note@+1 {{this 'commsched.compute' writes it}}
   %m = commsched.compute "add_"(%v) {alias = 0 : i64, mutates = array<i64: 0>} : (!t) -> !t
   %r = commsched.reload %h {commsched.partition = "must_be_backward"}

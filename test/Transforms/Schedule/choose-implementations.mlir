@@ -1,4 +1,4 @@
-// RUN: split-file %s %t
+// RUN: %rows %s > %t.rows && split-file %t.rows %t
 // RUN: commsched-opt %t/hidden.mlir --test-commsched-choose-implementations --commsched-report --remarks-filter=commsched 2>&1 | FileCheck %t/hidden.mlir
 // RUN: commsched-opt %t/kept.mlir --test-commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline | FileCheck %t/hidden.mlir --check-prefix=PIPELINE
@@ -64,18 +64,12 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // CHECK: all_reduce {{.*}}{commsched.name = "reduced"
   // CHECK: commsched.send {{.*}}{commsched.name = "sent"
   func.func @kept(%a: tensor<256xf32>, %b: tensor<1024xf32>) {
-    %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = "nccl", commsched.name = "named"} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-    %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
-    %2 = commsched.all_gather %a on @dp dim(0) {commsched.name = "pinned", commsched.runtime_ns = 9 : i64} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-    %3 = commsched.wait %2 : !commsched.future<tensor<1024xf32>>
-    %4 = commsched.all_gather %b on @dp dim(0) {commsched.name = "large"} : tensor<1024xf32> -> !commsched.future<tensor<4096xf32>>
-    %5 = commsched.wait %4 : !commsched.future<tensor<4096xf32>>
-    %6 = commsched.all_gather %a on @wide dim(0) {commsched.name = "wide"} : tensor<256xf32> -> !commsched.future<tensor<4096xf32>>
-    %7 = commsched.wait %6 : !commsched.future<tensor<4096xf32>>
-    %8 = commsched.all_gather %a on @alone dim(0) {commsched.name = "alone"} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
-    %9 = commsched.wait %8 : !commsched.future<tensor<256xf32>>
-    %10 = commsched.all_reduce %a on @dp reduction(sum) {commsched.name = "reduced"} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
-    %11 = commsched.wait %10 : !commsched.future<tensor<256xf32>>
+    $run(%w1 = all_gather %a on @dp dim(0) {commsched.implementation = "nccl", commsched.name = "named"} : tensor<256xf32> -> tensor<1024xf32>)
+    $run(%w3 = all_gather %a on @dp dim(0) {commsched.name = "pinned", commsched.runtime_ns = 9 : i64} : tensor<256xf32> -> tensor<1024xf32>)
+    $run(%w5 = all_gather %b on @dp dim(0) {commsched.name = "large"} : tensor<1024xf32> -> tensor<4096xf32>)
+    $run(%w7 = all_gather %a on @wide dim(0) {commsched.name = "wide"} : tensor<256xf32> -> tensor<4096xf32>)
+    $run(%w9 = all_gather %a on @alone dim(0) {commsched.name = "alone"} : tensor<256xf32> -> tensor<256xf32>)
+    $run(%w11 = all_reduce %a on @dp reduction(sum) {commsched.name = "reduced"} : tensor<256xf32> -> tensor<256xf32>)
     %12 = commsched.send %a on @dp to(1) {commsched.name = "sent"} : tensor<256xf32> -> !commsched.future
     commsched.wait %12 : !commsched.future
     return

@@ -2,7 +2,7 @@
 // they are merged: pins say how far the estimates are off, and the estimates what
 // launches share. The merged collective is pinned, so that the report finds the
 // time that the schedule was chosen for.
-// RUN: split-file %s %t
+// RUN: %rows %s > %t.rows && split-file %t.rows %t
 // RUN: commsched-opt %t/step.mlir -o %t/scheduled.mlir --commsched-pipeline=memory-budget=100%% \
 // RUN:   --commsched-report="format=json output=%t/report.json" \
 // RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -43,26 +43,19 @@
 commsched.group @g size(4)
 !s = tensor<64xf32>
 !w = tensor<256xf32>
-!f = !commsched.future<!w>
 func.func @two(%a: !s, %b: !s) -> (!w, !w) {
-  %f1 = commsched.all_gather %a on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !f
-  %w1 = commsched.wait %f1 : !f
-  %f2 = commsched.all_gather %b on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !f
-  %w2 = commsched.wait %f2 : !f
+  $run(%w1 = all_gather %a on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !w)
+  $run(%w2 = all_gather %b on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !w)
   return %w1, %w2 : !w, !w
 }
 func.func @one_longer(%a: !s, %b: !s) -> (!w, !w) {
-  %f1 = commsched.all_gather %a on @g dim(0) {commsched.runtime_ns = 1000000 : i64} : !s -> !f
-  %w1 = commsched.wait %f1 : !f
-  %f2 = commsched.all_gather %b on @g dim(0) {commsched.runtime_ns = 3000000 : i64} : !s -> !f
-  %w2 = commsched.wait %f2 : !f
+  $run(%w1 = all_gather %a on @g dim(0) {commsched.runtime_ns = 1000000 : i64} : !s -> !w)
+  $run(%w2 = all_gather %b on @g dim(0) {commsched.runtime_ns = 3000000 : i64} : !s -> !w)
   return %w1, %w2 : !w, !w
 }
 func.func @one_pinned(%a: !s, %b: !s) -> (!w, !w) {
-  %f1 = commsched.all_gather %a on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !f
-  %w1 = commsched.wait %f1 : !f
-  %f2 = commsched.all_gather %b on @g dim(0) : !s -> !f
-  %w2 = commsched.wait %f2 : !f
+  $run(%w1 = all_gather %a on @g dim(0) {commsched.runtime_ns = 2000000 : i64} : !s -> !w)
+  $run(%w2 = all_gather %b on @g dim(0) : !s -> !w)
   return %w1, %w2 : !w, !w
 }
 
@@ -71,17 +64,13 @@ commsched.group @two size(2) {commsched.backend = "gloo"}
 commsched.group @four size(4) {commsched.backend = "gloo"}
 !s = tensor<64xf32>
 func.func @of_two(%a: !s, %b: !s) -> (tensor<128xf32>, tensor<128xf32>) {
-  %f1 = commsched.all_gather %a on @two dim(0) : !s -> !commsched.future<tensor<128xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<128xf32>>
-  %f2 = commsched.all_gather %b on @two dim(0) : !s -> !commsched.future<tensor<128xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<128xf32>>
+  $run(%w1 = all_gather %a on @two dim(0) : !s -> tensor<128xf32>)
+  $run(%w2 = all_gather %b on @two dim(0) : !s -> tensor<128xf32>)
   return %w1, %w2 : tensor<128xf32>, tensor<128xf32>
 }
 func.func @of_four(%a: !s, %b: !s) -> (tensor<256xf32>, tensor<256xf32>) {
-  %f1 = commsched.all_gather %a on @four dim(0) : !s -> !commsched.future<tensor<256xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
-  %f2 = commsched.all_gather %b on @four dim(0) : !s -> !commsched.future<tensor<256xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<256xf32>>
+  $run(%w1 = all_gather %a on @four dim(0) : !s -> tensor<256xf32>)
+  $run(%w2 = all_gather %b on @four dim(0) : !s -> tensor<256xf32>)
   return %w1, %w2 : tensor<256xf32>, tensor<256xf32>
 }
 // 10 MB at 10 GB/s, and a launch of 5 us.

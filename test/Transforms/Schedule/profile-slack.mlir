@@ -1,7 +1,7 @@
 // The slack of a profile is that of the pass, unless the module says another one:
 // with slack a gather starts earlier.
 
-// RUN: split-file %s %t
+// RUN: %rows %s > %t.rows && split-file %t.rows %t
 // RUN: commsched-opt %t/step.mlir --commsched-set-costs=slack=100 --commsched-schedule="buckets=off memory-budget=50%%" \
 // RUN:   | sed 's/module attributes.*/module {/' > %t/100.mlir
 // RUN: commsched-opt %t/step.mlir --commsched-set-costs=slack=0 --commsched-schedule="buckets=off memory-budget=50%%" \
@@ -21,26 +21,20 @@
 //--- step.mlir
 commsched.group @shard size(4)
 func.func @step(%a0: tensor<64xf32>, %a1: tensor<64xf32>, %a2: tensor<960xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<960xf32>) {
-  %1 = commsched.all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %2 = commsched.wait %1 : !commsched.future<tensor<256xf32>>
-  %3 = commsched.compute "op"(%a2, %2) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  $run(%w2 = all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> tensor<256xf32>)
+  %3 = commsched.compute "op"(%a2, %w2) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
   %4 = commsched.compute "op"(%3) {commsched.runtime_ns = 7 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
-  %5 = commsched.all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %6 = commsched.wait %5 : !commsched.future<tensor<256xf32>>
-  %7 = commsched.compute "op"(%4, %6) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  $run(%w6 = all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> tensor<256xf32>)
+  %7 = commsched.compute "op"(%4, %w6) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
   %8 = commsched.compute "op"(%7) {commsched.runtime_ns = 8 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
   %9 = commsched.compute "op"(%8) {commsched.runtime_ns = 20 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
-  %10 = commsched.all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %11 = commsched.wait %10 : !commsched.future<tensor<256xf32>>
-  %12 = commsched.compute "op"(%9, %11) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  $run(%w11 = all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> tensor<256xf32>)
+  %12 = commsched.compute "op"(%9, %w11) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
   %13 = commsched.compute "op"(%9, %4) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<960xf32>) -> (tensor<256xf32>)
-  %14 = commsched.reduce_scatter %13 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 114 : i64} : tensor<256xf32> -> !commsched.future<tensor<64xf32>>
-  %15 = commsched.wait %14 : !commsched.future<tensor<64xf32>>
-  %16 = commsched.all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %17 = commsched.wait %16 : !commsched.future<tensor<256xf32>>
-  %18 = commsched.compute "op"(%12, %17) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  $run(%w15 = reduce_scatter %13 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 114 : i64} : tensor<256xf32> -> tensor<64xf32>)
+  $run(%w17 = all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> tensor<256xf32>)
+  %18 = commsched.compute "op"(%12, %w17) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
   %19 = commsched.compute "op"(%12, %a2) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<960xf32>) -> (tensor<256xf32>)
-  %20 = commsched.reduce_scatter %19 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 128 : i64} : tensor<256xf32> -> !commsched.future<tensor<64xf32>>
-  %21 = commsched.wait %20 : !commsched.future<tensor<64xf32>>
-  return %15, %21, %18 : tensor<64xf32>, tensor<64xf32>, tensor<960xf32>
+  $run(%w21 = reduce_scatter %19 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 128 : i64} : tensor<256xf32> -> tensor<64xf32>)
+  return %w15, %w21, %18 : tensor<64xf32>, tensor<64xf32>, tensor<960xf32>
 }

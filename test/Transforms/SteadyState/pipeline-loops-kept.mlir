@@ -96,8 +96,7 @@ func.func private @unknown(!t) -> !t
     // expected-remark@below {{has a fixed place in the order of collectives, which iterations that overlap do not keep"}}
     %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.order = 0 : i64, commsched.runtime_ns = 30 : i64} : !t -> !future
     %r = commsched.wait %f : !future
-    %g = commsched.all_reduce %x on @dp reduction(sum) {commsched.order = 1 : i64, commsched.runtime_ns = 30 : i64} : !t -> !future
-    %w = commsched.wait %g : !future
+    $run(%w = all_reduce %x on @dp reduction(sum) {commsched.order = 1 : i64, commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%r, %w) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     scf.yield %b : !t
   }

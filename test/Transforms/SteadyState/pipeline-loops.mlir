@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --split-input-file \
+// RUN: %rows %s | commsched-opt --split-input-file \
 // RUN:   --commsched-pipeline-loops=memory-budget=100%% | FileCheck %s
-// RUN: commsched-opt %s --split-input-file -o /dev/null \
+// RUN: %rows %s | commsched-opt --split-input-file -o /dev/null \
 // RUN:   --commsched-pipeline-loops=memory-budget=100%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
@@ -32,8 +32,7 @@ func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>) -> t
   %c32 = arith.constant 32 : index
   %y = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
     %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
-    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    $run(%w = all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> tensor<256x256xf32>)
     %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
     scf.yield %b : tensor<128x256xf32>
   }
@@ -65,8 +64,7 @@ func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>) -> t
   %y = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
     %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xbf16> to tensor<32x256xbf16>
     %wide = commsched.compute "cast"(%shard) {commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64} : (tensor<32x256xbf16>) -> tensor<32x256xf32>
-    %f = commsched.all_gather %wide on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    $run(%w = all_gather %wide on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> tensor<256x256xf32>)
     %b = commsched.compute "mm"(%a, %w, %wide) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>, tensor<32x256xf32>) -> tensor<128x256xf32>
     scf.yield %b : tensor<128x256xf32>
   }
@@ -90,8 +88,7 @@ func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
   %c1 = arith.constant 1 : index
   %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
     %b = commsched.compute "f"(%a) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>) -> tensor<8xf32>
-    %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    $run(%w = all_reduce %x on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> tensor<8xf32>)
     scf.yield %b : tensor<8xf32>
   } {commsched.module = "layers", commsched.name = "loop"}
   return %y : tensor<8xf32>
@@ -129,8 +126,7 @@ func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: 
   %c1 = arith.constant 1 : index
   %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
     %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
-    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    $run(%w = all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> tensor<256x256xf32>)
     %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
     scf.yield %b : tensor<128x256xf32>
   }
@@ -157,8 +153,7 @@ commsched.group @dp size(8)
 // CHECK:           scf.for %{{.+}} = %[[LOW]] to %[[HIGH]] step %[[STEP]]
 func.func @bounds(%x: tensor<8xf32>, %s: tensor<8xf32>, %low: i8, %high: i8, %step: i8) -> tensor<8xf32> {
   %y = scf.for %i = %low to %high step %step iter_args(%a = %x) -> (tensor<8xf32>) : i8 {
-    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    $run(%r = all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> tensor<8xf32>)
     %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     scf.yield %b : tensor<8xf32>
   }
@@ -199,8 +194,7 @@ func.func @scan(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
   } do {
   ^bb0(%i: index, %a: tensor<128x256xf32>, %s: tensor<32x32x256xf32>):
     %shard = tensor.extract_slice %s[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
-    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    $run(%w = all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> tensor<256x256xf32>)
     %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
     %next = arith.addi %i, %c1 : index
     scf.yield %next, %b, %s : index, tensor<128x256xf32>, tensor<32x32x256xf32>
@@ -222,11 +216,9 @@ func.func @rotated(%x: tensor<256xf32>, %zero: tensor<f32>) -> (tensor<256xf32>,
   %c8 = arith.constant 8 : index
   %y:3 = scf.for %i = %c0 to %c8 step %c1 iter_args(%state = %x, %sum = %zero, %count = %c0) -> (tensor<256xf32>, tensor<f32>, index) {
     %p = commsched.compute "prepare"(%state) {commsched.runtime_ns = 300 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 300 : i64} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
-    %v = commsched.wait %f : !commsched.future<tensor<256xf32>>
+    $run(%v = all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 300 : i64} : tensor<256xf32> -> tensor<256xf32>)
     %n = commsched.compute "norm"(%v) {commsched.runtime_ns = 10 : i64} : (tensor<256xf32>) -> tensor<f32>
-    %g = commsched.all_reduce %n on @dp reduction(sum) {commsched.runtime_ns = 500 : i64} : tensor<f32> -> !commsched.future<tensor<f32>>
-    %m = commsched.wait %g : !commsched.future<tensor<f32>>
+    $run(%m = all_reduce %n on @dp reduction(sum) {commsched.runtime_ns = 500 : i64} : tensor<f32> -> tensor<f32>)
     %t = commsched.compute "add"(%sum, %m) {commsched.runtime_ns = 10 : i64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
     %next = commsched.compute "finish"(%v) {commsched.runtime_ns = 300 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %more = arith.addi %count, %c1 : index
@@ -248,8 +240,7 @@ func.func @few(%x: tensor<16xf32>, %w: tensor<4xf32>) -> tensor<16xf32> {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> tensor<16xf32> {
-    %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 15 : i64} : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
+    $run(%g = all_gather %w on @g dim(0) {commsched.runtime_ns = 15 : i64} : tensor<4xf32> -> tensor<16xf32>)
     %b = commsched.compute "use"(%a, %g) {commsched.runtime_ns = 12 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
     %c = commsched.compute "own"(%a) {commsched.runtime_ns = 10 : i64} : (tensor<16xf32>) -> tensor<16xf32>
     %d = commsched.compute "add"(%b, %c) {commsched.runtime_ns = 0 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
@@ -276,8 +267,7 @@ func.func @nested(%x: tensor<16xf32>, %w: tensor<3x4xf32>) -> tensor<16xf32> {
   %sum = scf.for %m = %c0 to %c8 step %c1 iter_args(%s = %x) -> tensor<16xf32> {
     %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> tensor<16xf32> {
       %shard = tensor.extract_slice %w[%i, 0] [1, 4] [1, 1] {commsched.runtime_ns = 0 : i64} : tensor<3x4xf32> to tensor<4xf32>
-      %f = commsched.all_gather %shard on @g dim(0) {commsched.runtime_ns = 30 : i64} : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-      %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
+      $run(%g = all_gather %shard on @g dim(0) {commsched.runtime_ns = 30 : i64} : tensor<4xf32> -> tensor<16xf32>)
       %b = commsched.compute "mm"(%a, %g) {commsched.runtime_ns = 50 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
       scf.yield %b : tensor<16xf32>
     }

@@ -1,4 +1,4 @@
-// RUN: split-file %s %t
+// RUN: %rows %s > %t.rows && split-file %t.rows %t
 // RUN: commsched-opt %t/loop.mlir --commsched-accumulate-gradients="micro-batches=0 memory-budget=100%%" \
 // RUN:   | FileCheck %t/loop.mlir --implicit-check-not=func.func --implicit-check-not=scf.for
 // RUN: commsched-opt %t/loop.mlir -o /dev/null --remarks-filter=commsched 2>&1 \
@@ -59,11 +59,9 @@ func.func @step(
   return %n, %l : !t, !u
 }
 func.func private @joint(%w: !t, %x: !u) -> (!t, !u) {
-  %f = commsched.all_gather %w on @dp dim(0) : !t -> !commsched.future<!u>
-  %p = commsched.wait %f : !commsched.future<!u>
+  $run(%p = all_gather %w on @dp dim(0) : !t -> !u)
   %y = arith.mulf %x, %p : !u
-  %r = commsched.reduce_scatter %y on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
-  %g = commsched.wait %r : !commsched.future<!t>
+  $run(%g = reduce_scatter %y on @dp reduction(sum) dim(0) : !u -> !t)
   return %g, %y : !t, !u
 }
 func.func private @optimizer(%w: !t, %d: !t) -> !t {
@@ -160,17 +158,13 @@ func.func @step(%w: !d {commsched.carried = 0, commsched.role = "parameter"},
 }
 func.func private @part(%w: !d, %y: !u, %r: !t) -> (!t, !t, !t) {
   %s = arith.truncf %w : !d to !t
-  %f = commsched.all_gather %s on @dp dim(0) : !t -> !commsched.future<!u>
-  %g = commsched.wait %f : !commsched.future<!u>
+  $run(%g = all_gather %s on @dp dim(0) : !t -> !u)
   %m = arith.mulf %y, %g : !u
-  %f0 = commsched.reduce_scatter %m on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
-  %d0 = commsched.wait %f0 : !commsched.future<!t>
+  $run(%d0 = reduce_scatter %m on @dp reduction(sum) dim(0) : !u -> !t)
   %k = arith.addf %m, %y : !u
-  %f1 = commsched.reduce_scatter %k on @dp reduction(avg) dim(0) : !u -> !commsched.future<!t>
-  %d1 = commsched.wait %f1 : !commsched.future<!t>
+  $run(%d1 = reduce_scatter %k on @dp reduction(avg) dim(0) : !u -> !t)
   %h = arith.mulf %k, %y : !u
-  %f2 = commsched.reduce_scatter %h on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
-  %d2 = commsched.wait %f2 : !commsched.future<!t>
+  $run(%d2 = reduce_scatter %h on @dp reduction(sum) dim(0) : !u -> !t)
   %e = arith.mulf %d2, %r : !t
   return %d0, %d1, %e : !t, !t, !t
 }
