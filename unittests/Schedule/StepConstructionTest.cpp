@@ -248,6 +248,14 @@ TEST(StepConstruction, FollowsItsRules) {
   const std::string twoStreams = R"(
     g = start 100 -> 80; wait g; h = start 100@1 -> 80; wait h; a = 100
     b = 100 a data:g'; c = 100 b data:h')";
+  // Two gradients are summed over replicas, scattered, and added.
+  const std::string summed = R"(
+    a = mm 100 -> 80; b = mm 100 a -> 80; r = start 100@1 a -> 81; wait r
+    s = start 10 r' -> 20; wait s; t = start 100@1 b -> 81; wait t
+    u = start 10 t' -> 20; wait u; c = 100 b s' u' -> 20!)";
+  ConstructionOptions tight = within(80 + 80 + 81);
+  ConstructionOptions roomy = tight;
+  roomy.makesRoom = true;
   ConstructionOptions exclusive, nextOnce = ahead(0);
   exclusive.contention.exclusive = {{0, 1}};
   nextOnce.limitBytes = 100 + 25 + 80;
@@ -300,6 +308,10 @@ TEST(StepConstruction, FollowsItsRules) {
        a = mm 100 -> 100; s = start 1000@1 a -> 25; wait s; x = arg 0!
        g = start 1 x -> 80; wait g; b = mm 100 g' -> 0)",
        "a g s g' b s'", nextOnce},
+      {"what is due is issued beside what is in flight", summed,
+       "a r b r' s t t' u s' u' c", tight},
+      {"or behind what frees the result of another one", summed,
+       "a r b r' s s' t t' u u' c", roomy},
       {"a sum over replicas is beside the next operation", R"(
        a = mm 100 -> 80; s = start 60 a -> 20; wait s
        r = start 60@1 s' -> 20; wait r; x = arg 10!; b = 100 x -> 10!

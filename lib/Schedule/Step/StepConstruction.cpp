@@ -304,6 +304,11 @@ private:
     return issued.collectiveNs(startOf(id));
   }
   bool isIssued(CollectiveId id) const { return issued.contains(startOf(id)); }
+  /// Whether the collective can be issued now within that limit.
+  bool fitsBesideLive(CollectiveId id, int64_t limitBytes) const {
+    return issued.liveBytes() <=
+           limitBytes - structure.collective(id).issuingBytes;
+  }
   /// The latest start on the clock, if nothing stalls from now on.
   int64_t latestStartNs(CollectiveId id) const {
     return latestStartsNs[id] + (issued.nowNs() - plan.computedNs[position]);
@@ -368,10 +373,10 @@ void StepConstructor::makeAvailable(CollectiveId id) {
 void StepConstructor::issueCollective(CollectiveId id) {
   const MovableCollective &collective = structure.collective(id);
   issueWithPredecessors(collective.start);
-  if (collective.isReleasing) {
+  if (collective.isReleasing || collective.isFreeing)
     streams[problem.stream(collective.start)].inFlight.push(id);
+  if (collective.isReleasing)
     return;
-  }
   int32_t due = plan.duePositions[id];
   if (due < position)
     return;
@@ -394,8 +399,7 @@ CollectiveId StepConstructor::takeReleasing(Stream &stream, int64_t roomNs,
     CollectiveId id = releasing[i];
     if (isIssued(id) || costNs(id) > roomNs)
       continue;
-    if (issued.liveBytes() + structure.collective(id).issuingBytes >
-        limitBytes) {
+    if (!fitsBesideLive(id, limitBytes)) {
       isLimited = true;
       continue;
     }
@@ -419,8 +423,7 @@ bool StepConstructor::fitsInMemory(CollectiveId id) const {
   if (bytes <= 0 || due <= position)
     return true;
   int64_t room = options.limitBytes - bytes;
-  if (issued.liveBytes() >
-          options.limitBytes - structure.collective(id).issuingBytes ||
+  if (!fitsBesideLive(id, options.limitBytes) ||
       futurePeaks.exceeds(position, due, room))
     return false;
   // The bytes that releasing collectives hold until they have ended, and that
@@ -559,9 +562,14 @@ void StepConstructor::schedule(NodeId node) {
   waitForEnded();
   while (exceedsLimit() && freeMemory()) {
   }
-  for (CollectiveId id : plan.dueCollectives[position])
-    if (!isIssued(id))
-      issueCollective(id);
+  for (CollectiveId id : plan.dueCollectives[position]) {
+    if (isIssued(id))
+      continue;
+    while (options.makesRoom && !fitsBesideLive(id, options.limitBytes) &&
+           freeMemory()) {
+    }
+    issueCollective(id);
+  }
   fillStreams(predictEndNs());
   while (exceedsLimit()) {
     CollectiveId first = findFirstInFlight();

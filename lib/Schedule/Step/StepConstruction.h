@@ -29,6 +29,10 @@ struct ConstructionOptions : Objective {
   /// The construction ends early where its step cannot be shorter than this,
   /// in nanoseconds.
   int64_t knownNs = std::numeric_limits<int64_t>::max();
+  /// Whether a collective that is due waits for others until it fits beside
+  /// what is live. That is overestimated: it takes time where the memory
+  /// suffices.
+  bool makesRoom = false;
 };
 
 /// An order that was constructed.

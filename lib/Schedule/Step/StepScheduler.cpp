@@ -165,6 +165,7 @@ void StepScheduler::construct(const StepConstruction &construction,
         return;
       int64_t excessBytes = memory->peakBytes - options.limitBytes;
       with.limitBytes -= std::min(excessBytes, unlimited >> maxTrials) << trial;
+      with.makesRoom = true;
       // Up to the limit was tried.
       if (limitBytes > options.limitBytes &&
           with.limitBytes <= options.limitBytes)

@@ -196,9 +196,16 @@ schedule::computeCollectiveBytes(const Problem &problem, NodeId start,
     const Buffer &buffer = problem.buffer(id);
     if (!buffer.freed)
       continue;
+    // A collective on the result of another one begins behind the other's wait.
+    NodeId producerWait =
+        buffer.producer != noNode &&
+                problem.kind(buffer.producer) == NodeKind::Start
+            ? problem.waitOf(buffer.producer)
+            : noNode;
     bool isIssue = true, isCompletion = true;
     for (NodeId user : problem.users(id)) {
-      bool isBefore = isOwn(user) || user == buffer.producer;
+      bool isBefore =
+          isOwn(user) || user == buffer.producer || user == producerWait;
       isIssue &= isBefore;
       isCompletion &= isBefore || user == start || user == wait;
       if (!isCompletion)
@@ -208,7 +215,9 @@ schedule::computeCollectiveBytes(const Problem &problem, NodeId start,
       continue;
     if (isIssue)
       bytes.issued -= buffer.bytes;
-    if (!isOwn(buffer.producer))
+    if (producerWait != noNode)
+      bytes.passedOn += buffer.bytes;
+    else if (!isOwn(buffer.producer))
       bytes.released += buffer.bytes;
   }
   return bytes;
@@ -235,6 +244,7 @@ Result<StepStructure> StepStructure::create(const Problem &problem) {
     collective.issuingBytes = bytes.issuing;
     collective.isReleasing =
         bytes.isReleasing() || !leadsToComputation[collective.start];
+    collective.isFreeing = bytes.passedOn > 0;
   }
   return structure;
 }

@@ -33,6 +33,8 @@ struct CollectiveBytes {
   /// What it makes, and what is freed when it ends.
   int64_t delivered = 0;
   int64_t released = 0;
+  /// Beside that, what it frees of the results of other collectives.
+  int64_t passedOn = 0;
 
   /// Whether the collective releases memory. All others acquire memory.
   bool isReleasing() const { return released >= delivered; }
@@ -58,6 +60,9 @@ struct MovableCollective {
   /// Whether the collective releases memory, or no operation of the compute
   /// order depends on it. Such a collective should end early.
   bool isReleasing = false;
+  /// Whether the end of the collective frees the result of another one, such as
+  /// what a reduce-scatter takes from an all-reduce.
+  bool isFreeing = false;
 };
 
 /// The structure depends on the dependences and buffers only, not on an order.
