@@ -1,32 +1,29 @@
-// RUN: commsched-opt %s --commsched-assume-fusion | FileCheck %s
-// RUN: commsched-opt %s --commsched-assume-fusion \
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-assume-fusion -o %t.mlir
+// RUN: grep "fused" %t.mlir | not grep -vE "commsched.fused(| = [0-9] : i64), (commsched.pure, )?commsched.runtime_ns = 0 : i64, test.fused\1}"
+// RUN: FileCheck %s < %t.mlir
+// RUN: grep test.ns %t.mlir | not grep -vE "runtime_ns = ([0-9]+) : i64.* test.ns = \1 : i64"
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-assume-fusion \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=REPORT
+
+// Operations are marked as what they become: fused with operand `test.fused`, or with
+// all that use it, or priced at `test.ns`.
 
 // Only what is not fused takes storage: the product and the result, 4 MiB each,
 // beside the two arguments. A kernel reads what the chain before it reads.
 
-// CHECK-LABEL: @chain
-// CHECK: stablehlo.dot_general
-// CHECK-NOT: commsched.fused
-// CHECK: stablehlo.add{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
-// CHECK-NEXT: stablehlo.exponential{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
-// CHECK-NEXT: stablehlo.multiply
-// CHECK-NOT: commsched.fused
-// CHECK-SAME: commsched.runtime_ns = [[#]] : i64
 // REPORT: "function":"chain"{{.*}}"peak_memory_bytes":16777216
+// CHECK-LABEL: @chain
+// CHECK: stablehlo.multiply{{.*}}commsched.runtime_ns = [[#]] : i64
 func.func @chain(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-  %1 = "stablehlo.add"(%0, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-  %2 = "stablehlo.exponential"(%1) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.add"(%0, %b) {test.fused = 0} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %2 = "stablehlo.exponential"(%1) {test.fused = 0} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %3 = "stablehlo.multiply"(%2, %1) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %3 : tensor<1024x1024xf32>
 }
 
 // What a matrix product, a collective or a return reads is stored.
 
-// CHECK-LABEL: @stored
-// CHECK-NOT: commsched.fused
-// CHECK: return
 func.func @stored(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %0 = "stablehlo.negate"(%a) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = "stablehlo.dot_general"(%0, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -37,14 +34,9 @@ func.func @stored(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64
 
 // A pure call of a pointwise function is fused, a pinned operation is not.
 
-// CHECK-LABEL: func.func @calls
-// CHECK: call @where{{.*}}commsched.fused = 1 : i64
-// CHECK: stablehlo.negate
-// CHECK-NOT: commsched.fused
-// CHECK-SAME: commsched.runtime_ns = 7 : i64
 func.func @calls(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = call @where(%p, %a) {commsched.pure} : (tensor<64xi1>, tensor<64xf32>) -> tensor<64xf32>
-  %1 = "stablehlo.negate"(%0) {commsched.runtime_ns = 7 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @where(%p, %a) {commsched.pure, test.fused = 1} : (tensor<64xi1>, tensor<64xf32>) -> tensor<64xf32>
+  %1 = "stablehlo.negate"(%0) {commsched.runtime_ns = 7 : i64, test.ns = 7} : (tensor<64xf32>) -> tensor<64xf32>
   %2 = "stablehlo.abs"(%1) : (tensor<64xf32>) -> tensor<64xf32>
   return %2 : tensor<64xf32>
 }
@@ -57,16 +49,12 @@ func.func private @where(%p: tensor<64xi1>, %a: tensor<64xf32>) -> tensor<64xf32
 // A call of what only computes takes what its callee takes, its own calls
 // included. One that communicates counts as its callee does.
 
-// CHECK-LABEL: func.func @outer
-// CHECK: call @inner{{.*}}commsched.runtime_ns = 300 : i64
 func.func @outer(%a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = call @inner(%a) {commsched.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @inner(%a) {commsched.pure, test.ns = 300} : (tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
-// CHECK-LABEL: func.func private @inner
-// CHECK: call @innermost{{.*}}commsched.runtime_ns = 200 : i64
 func.func private @inner(%a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = call @innermost(%a) {commsched.pure} : (tensor<64xf32>) -> tensor<64xf32>
+  %0 = call @innermost(%a) {commsched.pure, test.ns = 200} : (tensor<64xf32>) -> tensor<64xf32>
   %1 = "stablehlo.custom_call"(%0) <{call_target_name = "a"}> {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>) -> tensor<64xf32>
   return %1 : tensor<64xf32>
 }
@@ -105,13 +93,9 @@ func.func @recursive(%a: tensor<64xf32>) -> tensor<64xf32> {
 // An iota that all kernels compute on the way takes no storage: an argument and
 // the result, and one byte for each element of what is returned.
 
-// CHECK-LABEL: @iota
-// CHECK: stablehlo.iota{{.*}}commsched.fused, commsched.runtime_ns = 0 : i64
-// CHECK: stablehlo.compare
-// CHECK-NOT: commsched.fused
 // REPORT: "function":"iota"{{.*}}"peak_memory_bytes":5242880
 func.func @iota(%a: tensor<1024x1024xi32>) -> tensor<1024x1024xi1> {
-  %0 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<1024x1024xi32>
+  %0 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> {test.fused} : () -> tensor<1024x1024xi32>
   %1 = "stablehlo.compare"(%a, %0) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (tensor<1024x1024xi32>, tensor<1024x1024xi32>) -> tensor<1024x1024xi1>
   return %1 : tensor<1024x1024xi1>
 }
@@ -120,24 +104,16 @@ func.func @iota(%a: tensor<1024x1024xi32>) -> tensor<1024x1024xi1> {
 // reads is stored, and nothing is computed on the way: two arguments, the sum
 // and the product, 4 MiB each.
 
-// CHECK-LABEL: @absorbed
-// CHECK: stablehlo.add
-// CHECK-NOT: commsched.fused
-// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
 // REPORT: "function":"absorbed"{{.*}}"peak_memory_bytes":16777216
 func.func @absorbed(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = "stablehlo.add"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-  %1 = "stablehlo.transpose"(%0) <{permutation = array<i64: 1, 0>}> : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.transpose"(%0) <{permutation = array<i64: 1, 0>}> {test.fused = 0} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %2 = "stablehlo.dot_general"(%1, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %2 : tensor<1024x1024xf32>
 }
 
 // A collective and the caller want a layout of their own.
 
-// CHECK-LABEL: @not_absorbed
-// CHECK: stablehlo.transpose
-// CHECK-NOT: commsched.fused
-// CHECK: return
 func.func @not_absorbed(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %1 = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %2 = "stablehlo.dot_general"(%1, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -148,21 +124,17 @@ func.func @not_absorbed(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor
 // in any layout. What computes single elements is not touched.
 
 // CHECK-LABEL: @loop
-// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64
-// CHECK: stablehlo.while
-// CHECK: stablehlo.negate{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
-// CHECK: stablehlo.reduce
 // CHECK: ^bb0(%[[L:.*]]: tensor<f32>, %[[R:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[N:.*]] = "stablehlo.negate"(%[[R]]) : (tensor<f32>)
 func.func @loop(%a: tensor<64x64xf32>, %z: tensor<f32>) -> tensor<64x64xf32> {
-  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> {test.fused = 0} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %r:2 = "stablehlo.while"(%z, %t) ({
   ^bb0(%s: tensor<f32>, %p: tensor<64x64xf32>):
     %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>
     "stablehlo.return"(%c) : (tensor<i1>) -> ()
   }, {
   ^bb0(%s: tensor<f32>, %p: tensor<64x64xf32>):
-    %n = "stablehlo.negate"(%p) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %n = "stablehlo.negate"(%p) {test.fused = 0} : (tensor<64x64xf32>) -> tensor<64x64xf32>
     %e = "stablehlo.reduce"(%n, %s) <{dimensions = array<i64: 0, 1>}> ({
     ^bb0(%x: tensor<f32>, %y: tensor<f32>):
       %m = "stablehlo.negate"(%y) : (tensor<f32>) -> tensor<f32>
@@ -176,10 +148,8 @@ func.func @loop(%a: tensor<64x64xf32>, %z: tensor<f32>) -> tensor<64x64xf32> {
 
 // So does a loop whose body captures it.
 
-// CHECK-LABEL: @captured
-// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64
 func.func @captured(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> {test.fused = 0} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %r = "stablehlo.while"(%b) ({
   ^bb0(%p: tensor<64x64xf32>):
     %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>
