@@ -79,21 +79,17 @@ commsched.group @g size(2)
 // SIZES-COUNT-4: "mm"
 // SIZES-NEXT: commsched.wait
 func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4: !shard, %p5: !shard, %p6: !shard, %p7: !shard, %p8: !shard, %p9: !shard) -> !x {
-  %f0 = commsched.all_gather %p0 on @g dim(0) {commsched.name = "ag0", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
-  %w0 = commsched.wait %f0 : !commsched.future<!whole>
+  $run(%w0 = all_gather %p0 on @g dim(0) {commsched.name = "ag0", commsched.module = "layers.0.attention"} : !shard -> !whole)
   %x0 = commsched.compute "mm"(%x, %w0) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f1 = commsched.all_gather %p1 on @g dim(0) {commsched.name = "ag1", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
+  $run(%w1 = all_gather %p1 on @g dim(0) {commsched.name = "ag1", commsched.module = "layers.0.attention"} : !shard -> !whole)
   %x1 = commsched.compute "mm"(%x0, %w1) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
   $run(%w2 = all_gather %p2 on @g dim(0) {commsched.name = "ag2", commsched.module = "layers.0.mlp"} : !shard -> !whole)
   %x2 = commsched.compute "mm"(%x1, %w2) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
   $run(%w3 = all_gather %p3 on @g dim(0) {commsched.name = "ag3", commsched.module = "layers.0.mlp"} : !shard -> !whole)
   %x3 = commsched.compute "mm"(%x2, %w3) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f4 = commsched.all_gather %p4 on @g dim(0) {commsched.name = "ag4", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
-  %w4 = commsched.wait %f4 : !commsched.future<!whole>
+  $run(%w4 = all_gather %p4 on @g dim(0) {commsched.name = "ag4", commsched.module = "layers.1.attention"} : !shard -> !whole)
   %x4 = commsched.compute "mm"(%x3, %w4) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f5 = commsched.all_gather %p5 on @g dim(0) {commsched.name = "ag5", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
-  %w5 = commsched.wait %f5 : !commsched.future<!whole>
+  $run(%w5 = all_gather %p5 on @g dim(0) {commsched.name = "ag5", commsched.module = "layers.1.attention"} : !shard -> !whole)
   %x5 = commsched.compute "mm"(%x4, %w5) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
   $run(%w6 = all_gather %p6 on @g dim(0) {commsched.name = "ag6", commsched.module = "layers.1.mlp"} : !shard -> !whole)
   %x6 = commsched.compute "mm"(%x5, %w6) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x

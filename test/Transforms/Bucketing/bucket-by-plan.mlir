@@ -1,5 +1,5 @@
 // DEFINE: %{plan} =
-// DEFINE: %{merge} = commsched-opt %s %remarks --commsched-bucket-all-gather="plan='%{plan}'" \
+// DEFINE: %{merge} = %rows %s | commsched-opt %remarks --commsched-bucket-all-gather="plan='%{plan}'" \
 // DEFINE:   --commsched-bucket-reduce-scatter="plan='%{plan}'" 2>%t.remarks
 
 // Each entry of a plan is a bucket. Gathers start one bucket ahead, and what is
@@ -50,15 +50,11 @@ commsched.group @g size(2)
 // NO-PLAN-LABEL: func.func @gathers(
 // NO-PLAN: "ag1+ag2+ag3+ag4"
 func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !whole) {
-  %f1 = commsched.all_gather %a on @g dim(0) {commsched.name = "ag1", commsched.module = "module_1"} : !shard -> !commsched.future<!whole>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "ag2", commsched.module = "module_1"} : !shard -> !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  $run(%w1 = all_gather %a on @g dim(0) {commsched.name = "ag1", commsched.module = "module_1"} : !shard -> !whole)
+  $run(%w2 = all_gather %b on @g dim(0) {commsched.name = "ag2", commsched.module = "module_1"} : !shard -> !whole)
   %m1 = commsched.compute "mm1"(%w1, %w2) {flops = 1.0e9 : f64} : (!whole, !whole) -> !whole
-  %f3 = commsched.all_gather %c on @g dim(0) {commsched.name = "ag3", commsched.module = "module_2.first"} : !shard -> !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!whole>
-  %f4 = commsched.all_gather %d on @g dim(0) {commsched.name = "ag4", commsched.module = "module_2.second"} : !shard -> !commsched.future<!whole>
-  %w4 = commsched.wait %f4 : !commsched.future<!whole>
+  $run(%w3 = all_gather %c on @g dim(0) {commsched.name = "ag3", commsched.module = "module_2.first"} : !shard -> !whole)
+  $run(%w4 = all_gather %d on @g dim(0) {commsched.name = "ag4", commsched.module = "module_2.second"} : !shard -> !whole)
   %m2 = commsched.compute "mm2"(%m1, %w3, %w4) {flops = 1.0e9 : f64} : (!whole, !whole, !whole) -> !whole
   return %m1, %m2 : !whole, !whole
 }
@@ -77,16 +73,12 @@ func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !
 // TWO: commsched.wait %[[F2]]
 func.func @scatters(%x: !whole) -> (!shard, !shard, !shard, !shard) {
   %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64} : (!whole) -> !whole
-  %f1 = commsched.reduce_scatter %m1 on @g reduction(sum) dim(0) {commsched.name = "rs1", commsched.module = "module_1"} : !whole -> !commsched.future<!shard>
-  %w1 = commsched.wait %f1 : !commsched.future<!shard>
+  $run(%w1 = reduce_scatter %m1 on @g reduction(sum) dim(0) {commsched.name = "rs1", commsched.module = "module_1"} : !whole -> !shard)
   %m2 = commsched.compute "mm2"(%m1) {flops = 1.0e9 : f64} : (!whole) -> !whole
-  %f2 = commsched.reduce_scatter %m2 on @g reduction(sum) dim(0) {commsched.name = "rs2", commsched.module = "module_1"} : !whole -> !commsched.future<!shard>
-  %w2 = commsched.wait %f2 : !commsched.future<!shard>
+  $run(%w2 = reduce_scatter %m2 on @g reduction(sum) dim(0) {commsched.name = "rs2", commsched.module = "module_1"} : !whole -> !shard)
   %m3 = commsched.compute "mm3"(%m2) {flops = 1.0e9 : f64} : (!whole) -> !whole
-  %f3 = commsched.reduce_scatter %m3 on @g reduction(sum) dim(0) {commsched.name = "rs3", commsched.module = "module_2.first"} : !whole -> !commsched.future<!shard>
-  %w3 = commsched.wait %f3 : !commsched.future<!shard>
+  $run(%w3 = reduce_scatter %m3 on @g reduction(sum) dim(0) {commsched.name = "rs3", commsched.module = "module_2.first"} : !whole -> !shard)
   %m4 = commsched.compute "mm4"(%m3) {flops = 1.0e9 : f64} : (!whole) -> !whole
-  %f4 = commsched.reduce_scatter %m4 on @g reduction(sum) dim(0) {commsched.name = "rs4", commsched.module = "module_2.second"} : !whole -> !commsched.future<!shard>
-  %w4 = commsched.wait %f4 : !commsched.future<!shard>
+  $run(%w4 = reduce_scatter %m4 on @g reduction(sum) dim(0) {commsched.name = "rs4", commsched.module = "module_2.second"} : !whole -> !shard)
   return %w1, %w2, %w3, %w4 : !shard, !shard, !shard, !shard
 }

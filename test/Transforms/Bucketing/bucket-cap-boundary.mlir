@@ -1,5 +1,5 @@
 // DEFINE: %{cap} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather=cap-mb=%{cap} \
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-all-gather=cap-mb=%{cap} \
 // DEFINE:   --commsched-bucket-reduce-scatter=cap-mb=%{cap} \
 // DEFINE:   --commsched-bucket-all-reduce=cap-mb=%{cap}
 
@@ -21,10 +21,8 @@ commsched.group @g size(4)
 // ALONE-COUNT-2: commsched.all_gather %
 // CHECK-NOT: commsched.all_gather %
 func.func @all_gathers(%a: tensor<8xf32>, %b: tensor<2x4xf32>) -> (tensor<32xf32>, tensor<8x4xf32>) {
-  %f1 = commsched.all_gather %a on @g dim(0) : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
-  %f2 = commsched.all_gather %b on @g dim(0) : tensor<2x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<32xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<8x4xf32>>
+  $run(%w1 = all_gather %a on @g dim(0) : tensor<8xf32> -> tensor<32xf32>)
+  $run(%w2 = all_gather %b on @g dim(0) : tensor<2x4xf32> -> tensor<8x4xf32>)
   return %w1, %w2 : tensor<32xf32>, tensor<8x4xf32>
 }
 
@@ -33,10 +31,8 @@ func.func @all_gathers(%a: tensor<8xf32>, %b: tensor<2x4xf32>) -> (tensor<32xf32
 // ALONE-COUNT-2: commsched.reduce_scatter %
 // CHECK-NOT: commsched.reduce_scatter %
 func.func @reduce_scatters(%a: tensor<32xf32>, %b: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<2x4xf32>) {
-  %f1 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<32xf32> -> !commsched.future<tensor<8xf32>>
-  %f2 = commsched.reduce_scatter %b on @g reduction(sum) dim(0) : tensor<8x4xf32> -> !commsched.future<tensor<2x4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<8xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<2x4xf32>>
+  $run(%w1 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<32xf32> -> tensor<8xf32>)
+  $run(%w2 = reduce_scatter %b on @g reduction(sum) dim(0) : tensor<8x4xf32> -> tensor<2x4xf32>)
   return %w1, %w2 : tensor<8xf32>, tensor<2x4xf32>
 }
 
@@ -46,9 +42,7 @@ func.func @reduce_scatters(%a: tensor<32xf32>, %b: tensor<8x4xf32>) -> (tensor<8
 // CHECK-NOT: commsched.all_reduce %
 // CHECK: return
 func.func @all_reduces(%a: tensor<32xf32>, %b: tensor<8x4xf32>) -> (tensor<32xf32>, tensor<8x4xf32>) {
-  %f1 = commsched.all_reduce %a on @g reduction(sum) : tensor<32xf32> -> !commsched.future<tensor<32xf32>>
-  %f2 = commsched.all_reduce %b on @g reduction(sum) : tensor<8x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<32xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<8x4xf32>>
+  $run(%w1 = all_reduce %a on @g reduction(sum) : tensor<32xf32> -> tensor<32xf32>)
+  $run(%w2 = all_reduce %b on @g reduction(sum) : tensor<8x4xf32> -> tensor<8x4xf32>)
   return %w1, %w2 : tensor<32xf32>, tensor<8x4xf32>
 }

@@ -1,4 +1,4 @@
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-all-reduce=
 
 // 256 bytes for the first bucket, 512 for all others.
 // RUN: %{merge}cap-mb=0.000244140625,0.00048828125 | FileCheck %s --check-prefix=LARGER
@@ -29,26 +29,16 @@ commsched.group @h size(2)
 // SIZE: "f+g+h"
 // SIZE: "i+j"
 func.func @ten(%x: !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
-  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
-  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
-  %e = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "e"} : !x -> !commsched.future<!x>
-  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "f"} : !x -> !commsched.future<!x>
-  %g = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "g"} : !x -> !commsched.future<!x>
-  %h = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "h"} : !x -> !commsched.future<!x>
-  %i = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "i"} : !x -> !commsched.future<!x>
-  %j = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "j"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched.wait %c : !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
-  %we = commsched.wait %e : !commsched.future<!x>
-  %wf = commsched.wait %f : !commsched.future<!x>
-  %wg = commsched.wait %g : !commsched.future<!x>
-  %wh = commsched.wait %h : !commsched.future<!x>
-  %wi = commsched.wait %i : !commsched.future<!x>
-  %wj = commsched.wait %j : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !x)
+  $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !x)
+  $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !x)
+  $run(%wd = all_reduce %x on @g reduction(sum) {commsched.name = "d"} : !x -> !x)
+  $run(%we = all_reduce %x on @g reduction(sum) {commsched.name = "e"} : !x -> !x)
+  $run(%wf = all_reduce %x on @g reduction(sum) {commsched.name = "f"} : !x -> !x)
+  $run(%wg = all_reduce %x on @g reduction(sum) {commsched.name = "g"} : !x -> !x)
+  $run(%wh = all_reduce %x on @g reduction(sum) {commsched.name = "h"} : !x -> !x)
+  $run(%wi = all_reduce %x on @g reduction(sum) {commsched.name = "i"} : !x -> !x)
+  $run(%wj = all_reduce %x on @g reduction(sum) {commsched.name = "j"} : !x -> !x)
   return
 }
 
@@ -56,13 +46,9 @@ func.func @ten(%x: !x) {
 // LARGER: @g {{.*}} "a+c"
 // LARGER: @h {{.*}} "b+d"
 func.func @two_keys(%x: !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
-  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
-  %d = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched.wait %c : !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !x)
+  $run(%wb = all_reduce %x on @h reduction(sum) {commsched.name = "b"} : !x -> !x)
+  $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !x)
+  $run(%wd = all_reduce %x on @h reduction(sum) {commsched.name = "d"} : !x -> !x)
   return
 }

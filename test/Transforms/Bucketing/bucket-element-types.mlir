@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-bucket-all-gather=multi-dtype | FileCheck %s
-// RUN: commsched-opt %s --commsched-bucket-all-gather | FileCheck %s --check-prefix=SINGLE
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather=multi-dtype | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather | FileCheck %s --check-prefix=SINGLE
 
 // Gathers of different element types share a bucket only if they may travel as
 // bytes.
@@ -15,9 +15,7 @@ commsched.group @g size(2)
 // SINGLE-LABEL: func.func @two_types(
 // SINGLE-COUNT-2: commsched.all_gather %arg
 func.func @two_types(%a: tensor<4xf32>, %b: tensor<4xbf16>) -> (tensor<8xf32>, tensor<8xbf16>) {
-  %f1 = commsched.all_gather %a on @g dim(0) : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %f2 = commsched.all_gather %b on @g dim(0) : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<8xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<8xbf16>>
+  $run(%w1 = all_gather %a on @g dim(0) : tensor<4xf32> -> tensor<8xf32>)
+  $run(%w2 = all_gather %b on @g dim(0) : tensor<4xbf16> -> tensor<8xbf16>)
   return %w1, %w2 : tensor<8xf32>, tensor<8xbf16>
 }

@@ -1,10 +1,9 @@
-// RUN: commsched-opt %s --commsched-bucket-all-gather=mode=copy | FileCheck %s
-// RUN: commsched-opt %s --commsched-bucket-all-gather=mode=coalesced | FileCheck %s --check-prefix=COALESCED
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather=mode=copy | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather=mode=coalesced | FileCheck %s --check-prefix=COALESCED
 
 // One implementation carries out a bucket. One that is named by default is the
 // same as none; the bucket then keeps the name.
 
-!future = !commsched.future<tensor<1024xf32>>
 !t = tensor<1024xf32>
 !u = tensor<256xf32>
 
@@ -22,14 +21,10 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // COALESCED: commsched.all_gather %arg1, %arg3 {{.*}}{commsched.implementation = "nccl"}
   // COALESCED-NOT: commsched.all_gather
   func.func @bucket(%a: !u, %b: !u, %c: !u, %d: !u) -> (!t, !t, !t, !t) {
-    %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> !future
-    %1 = commsched.all_gather %b on @dp dim(0) : !u -> !future
-    %2 = commsched.all_gather %c on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> !future
-    %3 = commsched.all_gather %d on @dp dim(0) {commsched.implementation = "nccl"} : !u -> !future
-    %4 = commsched.wait %0 : !future
-    %5 = commsched.wait %1 : !future
-    %6 = commsched.wait %2 : !future
-    %7 = commsched.wait %3 : !future
-    return %4, %5, %6, %7 : !t, !t, !t, !t
+    $run(%w4 = all_gather %a on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> tensor<1024xf32>)
+    $run(%w5 = all_gather %b on @dp dim(0) : !u -> tensor<1024xf32>)
+    $run(%w6 = all_gather %c on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> tensor<1024xf32>)
+    $run(%w7 = all_gather %d on @dp dim(0) {commsched.implementation = "nccl"} : !u -> tensor<1024xf32>)
+    return %w4, %w5, %w6, %w7 : !t, !t, !t, !t
   }
 }

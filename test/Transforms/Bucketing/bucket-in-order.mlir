@@ -1,7 +1,7 @@
-// RUN: commsched-opt %s --commsched-bucket-all-reduce > %t
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-bucket-all-reduce | diff %t -
-// RUN: commsched-opt %s --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
 
 // Collectives with a `commsched.order` keep it: neighbours in it may be merged,
 // others would have to start both before and after what is between them.
@@ -17,16 +17,11 @@ commsched.group @h size(2)
 // CHECK: commsched.all_reduce {{.*}} {commsched.name = "d+e", commsched.order = 3 : i64{{.*}}}
 // CHECK: return
 func.func @neighbours(%x: !x) -> (!x, !x, !x, !x, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a", commsched.order = 0} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b", commsched.order = 1} : !x -> !commsched.future<!x>
-  %c = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "c", commsched.order = 2} : !x -> !commsched.future<!x>
-  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "d", commsched.order = 3} : !x -> !commsched.future<!x>
-  %e = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "e", commsched.order = 7} : !x -> !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched.wait %c : !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
-  %we = commsched.wait %e : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a", commsched.order = 0} : !x -> !x)
+  $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "b", commsched.order = 1} : !x -> !x)
+  $run(%wc = all_reduce %x on @h reduction(sum) {commsched.name = "c", commsched.order = 2} : !x -> !x)
+  $run(%wd = all_reduce %x on @g reduction(sum) {commsched.name = "d", commsched.order = 3} : !x -> !x)
+  $run(%we = all_reduce %x on @g reduction(sum) {commsched.name = "e", commsched.order = 7} : !x -> !x)
   return %wa, %wb, %wc, %wd, %we : !x, !x, !x, !x, !x
 }
 
@@ -38,13 +33,9 @@ func.func @neighbours(%x: !x) -> (!x, !x, !x, !x, !x) {
 // CHECK: commsched.all_reduce {{.*}} {commsched.name = "c", commsched.order = 6 : i64}
 // CHECK: return
 func.func @some(%x: !x) -> (!x, !x, tensor<4xf32>, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b", commsched.order = 4} : !x -> !commsched.future<!x>
-  %f = commsched.reduce_scatter %x on @h reduction(sum) dim(0) {commsched.order = 5} : !x -> !commsched.future<tensor<4xf32>>
-  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c", commsched.order = 6} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wf = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %wc = commsched.wait %c : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !x)
+  $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "b", commsched.order = 4} : !x -> !x)
+  $run(%wf = reduce_scatter %x on @h reduction(sum) dim(0) {commsched.order = 5} : !x -> tensor<4xf32>)
+  $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "c", commsched.order = 6} : !x -> !x)
   return %wa, %wb, %wf, %wc : !x, !x, tensor<4xf32>, !x
 }

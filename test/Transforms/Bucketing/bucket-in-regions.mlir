@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-bucket-all-reduce | FileCheck %s
-// RUN: commsched-opt %s --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
 
 // Buckets are made inside the body of a loop, the branches of a condition, and
 // around them, but of nothing from both inside and outside. What stands on both
@@ -17,22 +17,16 @@ commsched.group @g size(2)
 // CHECK: commsched.all_reduce {{.*}} "after1+after2"
 // CHECK-NOT: commsched.all_reduce
 func.func @loop(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x, !x, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "before1"} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "before2"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "before1"} : !x -> !x)
+  $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "before2"} : !x -> !x)
   %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
-    %c = commsched.all_reduce %y on @g reduction(sum) {commsched.name = "inside1"} : !x -> !commsched.future<!x>
-    %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "inside2"} : !x -> !commsched.future<!x>
-    %wc = commsched.wait %c : !commsched.future<!x>
-    %wd = commsched.wait %d : !commsched.future<!x>
+    $run(%wc = all_reduce %y on @g reduction(sum) {commsched.name = "inside1"} : !x -> !x)
+    $run(%wd = all_reduce %x on @g reduction(sum) {commsched.name = "inside2"} : !x -> !x)
     %sum = commsched.compute "add"(%wc, %wd) : (!x, !x) -> !x
     scf.yield %sum : !x
   }
-  %e = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after1"} : !x -> !commsched.future<!x>
-  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after2"} : !x -> !commsched.future<!x>
-  %we = commsched.wait %e : !commsched.future<!x>
-  %wf = commsched.wait %f : !commsched.future<!x>
+  $run(%we = all_reduce %x on @g reduction(sum) {commsched.name = "after1"} : !x -> !x)
+  $run(%wf = all_reduce %x on @g reduction(sum) {commsched.name = "after2"} : !x -> !x)
   return %wa, %wb, %loop, %we, %wf : !x, !x, !x, !x, !x
 }
 
@@ -44,16 +38,12 @@ func.func @loop(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, 
 // CHECK-NOT: commsched.all_reduce
 func.func @branches(%x: !x, %condition: i1) -> (!x, !x) {
   %branches:2 = scf.if %condition -> (!x, !x) {
-    %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "then1"} : !x -> !commsched.future<!x>
-    %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "then2"} : !x -> !commsched.future<!x>
-    %wa = commsched.wait %a : !commsched.future<!x>
-    %wb = commsched.wait %b : !commsched.future<!x>
+    $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "then1"} : !x -> !x)
+    $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "then2"} : !x -> !x)
     scf.yield %wa, %wb : !x, !x
   } else {
-    %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "else1"} : !x -> !commsched.future<!x>
-    %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "else2"} : !x -> !commsched.future<!x>
-    %wc = commsched.wait %c : !commsched.future<!x>
-    %wd = commsched.wait %d : !commsched.future<!x>
+    $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "else1"} : !x -> !x)
+    $run(%wd = all_reduce %x on @g reduction(sum) {commsched.name = "else2"} : !x -> !x)
     scf.yield %wc, %wd : !x, !x
   }
   return %branches#0, %branches#1 : !x, !x
@@ -65,13 +55,11 @@ func.func @branches(%x: !x, %condition: i1) -> (!x, !x) {
 // CHECK: scf.for
 // CHECK: commsched.wait
 func.func @around(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
+  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !x)
   %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
     %sum = commsched.compute "add"(%x, %y) : (!x, !x) -> !x
     scf.yield %sum : !x
   }
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
+  $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !x)
   return %wa, %wb, %loop : !x, !x, !x
 }

@@ -30,12 +30,10 @@ commsched.group @g size(2)
 // CHECK-NEXT: %[[WB:.+]] = tensor.extract_slice %[[W]][8] [8] [1]
 // CHECK-NEXT: return %[[WA]], %[[WB]]
 func.func @hidden_all_reduces(%a: !whole, %b: !whole, %x: !whole) -> (!whole, !whole, !whole, !whole) {
-  %f1 = commsched.all_reduce %a on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !commsched.future<!whole>
-  %f2 = commsched.all_reduce %b on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !commsched.future<!whole>
+  $run(%w1 = all_reduce %a on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !whole)
+  $run(%w2 = all_reduce %b on @g reduction(sum) {commsched.runtime_ns = 1000000} : !whole -> !whole)
   %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64, commsched.runtime_ns = 1000000} : (!whole) -> !whole
   %m2 = commsched.compute "mm2"(%m1) {flops = 1.0e9 : f64, commsched.runtime_ns = 1000000} : (!whole) -> !whole
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
   return %w1, %w2, %m1, %m2 : !whole, !whole, !whole, !whole
 }
 

@@ -1,5 +1,5 @@
 // DEFINE: %{mode} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather=mode=%{mode} \
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-all-gather=mode=%{mode} \
 // DEFINE:   --commsched-bucket-reduce-scatter=mode=%{mode} \
 // DEFINE:   --commsched-bucket-all-reduce=mode=%{mode}
 
@@ -9,7 +9,7 @@
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,AUTO
 
 // A bitwise bucket is a coalesced one, whatever the mode.
-// RUN: commsched-opt %s --commsched-bucket-all-gather=mode=coalesced \
+// RUN: %rows %s | commsched-opt --commsched-bucket-all-gather=mode=coalesced \
 // RUN:   --commsched-bucket-reduce-scatter="bitwise mode=copy" \
 // RUN:   --commsched-bucket-all-reduce="bitwise mode=auto" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
@@ -28,18 +28,12 @@ commsched.group @g size(2)
 // CHECK-COUNT-3: :2 = commsched.wait
 // CHECK-NEXT: return
 func.func @two_of_each(%a: tensor<4xf32>, %b: tensor<2x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<4xf32>, tensor<2x2xf32>) {
-  %f1 = commsched.all_gather %a on @g dim(0) : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %f2 = commsched.all_gather %b on @g dim(0) : tensor<2x2xf32> -> !commsched.future<tensor<4x2xf32>>
-  %f3 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f4 = commsched.reduce_scatter %b on @g reduction(sum) dim(0) : tensor<2x2xf32> -> !commsched.future<tensor<1x2xf32>>
-  %f5 = commsched.all_reduce %a on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %f6 = commsched.all_reduce %b on @g reduction(sum) : tensor<2x2xf32> -> !commsched.future<tensor<2x2xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<8xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4x2xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<2xf32>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<1x2xf32>>
-  %w5 = commsched.wait %f5 : !commsched.future<tensor<4xf32>>
-  %w6 = commsched.wait %f6 : !commsched.future<tensor<2x2xf32>>
+  $run(%w1 = all_gather %a on @g dim(0) : tensor<4xf32> -> tensor<8xf32>)
+  $run(%w2 = all_gather %b on @g dim(0) : tensor<2x2xf32> -> tensor<4x2xf32>)
+  $run(%w3 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w4 = reduce_scatter %b on @g reduction(sum) dim(0) : tensor<2x2xf32> -> tensor<1x2xf32>)
+  $run(%w5 = all_reduce %a on @g reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
+  $run(%w6 = all_reduce %b on @g reduction(sum) : tensor<2x2xf32> -> tensor<2x2xf32>)
   return %w1, %w2, %w3, %w4, %w5, %w6 : tensor<8xf32>, tensor<4x2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<4xf32>, tensor<2x2xf32>
 }
 
@@ -52,26 +46,16 @@ func.func @two_of_each(%a: tensor<4xf32>, %b: tensor<2x2xf32>) -> (tensor<8xf32>
 // CHECK-NOT: commsched.reduce_scatter
 // CHECK: return
 func.func @ten_small(%a: tensor<4xf32>) {
-  %f0 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f1 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f2 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f3 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f4 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f5 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f6 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f7 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f8 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %f9 = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<2xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<2xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<2xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<2xf32>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<2xf32>>
-  %w5 = commsched.wait %f5 : !commsched.future<tensor<2xf32>>
-  %w6 = commsched.wait %f6 : !commsched.future<tensor<2xf32>>
-  %w7 = commsched.wait %f7 : !commsched.future<tensor<2xf32>>
-  %w8 = commsched.wait %f8 : !commsched.future<tensor<2xf32>>
-  %w9 = commsched.wait %f9 : !commsched.future<tensor<2xf32>>
+  $run(%w0 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w1 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w2 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w3 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w4 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w5 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w6 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w7 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w8 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
+  $run(%w9 = reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> tensor<2xf32>)
   return
 }
 }

@@ -1,4 +1,4 @@
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather=fsdp-only \
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-all-gather=fsdp-only \
 // DEFINE:   --commsched-bucket-reduce-scatter=fsdp-only --commsched-bucket-all-reduce=fsdp-only
 // RUN: %{merge} | FileCheck %s
 // RUN: %{merge} %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -22,17 +22,13 @@ commsched.group @tp size(2)
 // REMARK: Function=all_gathers | {{.*}}'x' stays alone: it is not part of fully sharded data parallelism
 // REMARK: Function=all_gathers | {{.*}}'y' stays alone: it is not part of fully sharded data parallelism
 func.func @all_gathers(%p: !shard {commsched.role = "parameter"}, %q: tensor<2x2xf64> {commsched.role = "parameter"}, %x: !shard {commsched.role = "input"}) -> (!whole, !whole, !whole, !whole) {
-  %fx = commsched.all_gather %x on @dp dim(0) {commsched.name = "x"} : !shard -> !commsched.future<!whole>
-  %fp = commsched.all_gather %p on @dp dim(0) {commsched.name = "p"} : !shard -> !commsched.future<!whole>
+  $run(%wx = all_gather %x on @dp dim(0) {commsched.name = "x"} : !shard -> !whole)
+  $run(%wp = all_gather %p on @dp dim(0) {commsched.name = "p"} : !shard -> !whole)
   %flat = tensor.collapse_shape %q [[0, 1]] : tensor<2x2xf64> into tensor<4xf64>
   %cast = arith.truncf %flat : tensor<4xf64> to !shard
-  %fq = commsched.all_gather %cast on @dp dim(0) {commsched.name = "q"} : !shard -> !commsched.future<!whole>
+  $run(%wq = all_gather %cast on @dp dim(0) {commsched.name = "q"} : !shard -> !whole)
   %sum = arith.addf %p, %x : !shard
-  %fy = commsched.all_gather %sum on @dp dim(0) {commsched.name = "y"} : !shard -> !commsched.future<!whole>
-  %wx = commsched.wait %fx : !commsched.future<!whole>
-  %wp = commsched.wait %fp : !commsched.future<!whole>
-  %wq = commsched.wait %fq : !commsched.future<!whole>
-  %wy = commsched.wait %fy : !commsched.future<!whole>
+  $run(%wy = all_gather %sum on @dp dim(0) {commsched.name = "y"} : !shard -> !whole)
   return %wx, %wp, %wq, %wy : !whole, !whole, !whole, !whole
 }
 
@@ -43,12 +39,9 @@ func.func @all_gathers(%p: !shard {commsched.role = "parameter"}, %q: tensor<2x2
 // CHECK-NOT: commsched.reduce_scatter
 // REMARK: Function=reduce_scatters | {{.*}}'b' stays alone: it is not part of fully sharded data parallelism
 func.func @reduce_scatters(%x: !whole, %y: !shard) -> (!shard, !shard, !shard) {
-  %fa = commsched.reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "a"} : !whole -> !commsched.future<!shard>
-  %fb = commsched.reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "b"} : !whole -> !commsched.future<!shard>
-  %fc = commsched.reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "c"} : !whole -> !commsched.future<!shard>
-  %wa = commsched.wait %fa : !commsched.future<!shard>
-  %wb = commsched.wait %fb : !commsched.future<!shard>
-  %wc = commsched.wait %fc : !commsched.future<!shard>
+  $run(%wa = reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "a"} : !whole -> !shard)
+  $run(%wb = reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "b"} : !whole -> !shard)
+  $run(%wc = reduce_scatter %x on @dp reduction(avg) dim(0) {commsched.name = "c"} : !whole -> !shard)
   %sum = arith.addf %wb, %y : !shard
   return %wa, %sum, %wc : !shard, !shard, !shard
 }
@@ -62,15 +55,10 @@ func.func @reduce_scatters(%x: !whole, %y: !shard) -> (!shard, !shard, !shard) {
 // REMARK: Function=all_reduces | {{.*}}'c' stays alone: it is not part of fully sharded data parallelism
 // REMARK: Function=all_reduces | {{.*}}'d' stays alone: it is not part of fully sharded data parallelism
 func.func @all_reduces(%p: !shard {commsched.role = "parameter"}, %x: !whole) -> (!whole, !whole, !whole, !whole, !whole) {
-  %f = commsched.all_gather %p on @dp dim(0) : !shard -> !commsched.future<!whole>
-  %w = commsched.wait %f : !commsched.future<!whole>
-  %fa = commsched.all_reduce %x on @dp reduction(sum) {commsched.name = "a"} : !whole -> !commsched.future<!whole>
-  %fb = commsched.all_reduce %x on @dp reduction(sum) {commsched.name = "b"} : !whole -> !commsched.future<!whole>
-  %fc = commsched.all_reduce %x on @tp reduction(sum) {commsched.name = "c"} : !whole -> !commsched.future<!whole>
-  %fd = commsched.all_reduce %x on @tp reduction(sum) {commsched.name = "d"} : !whole -> !commsched.future<!whole>
-  %wa = commsched.wait %fa : !commsched.future<!whole>
-  %wb = commsched.wait %fb : !commsched.future<!whole>
-  %wc = commsched.wait %fc : !commsched.future<!whole>
-  %wd = commsched.wait %fd : !commsched.future<!whole>
+  $run(%w = all_gather %p on @dp dim(0) : !shard -> !whole)
+  $run(%wa = all_reduce %x on @dp reduction(sum) {commsched.name = "a"} : !whole -> !whole)
+  $run(%wb = all_reduce %x on @dp reduction(sum) {commsched.name = "b"} : !whole -> !whole)
+  $run(%wc = all_reduce %x on @tp reduction(sum) {commsched.name = "c"} : !whole -> !whole)
+  $run(%wd = all_reduce %x on @tp reduction(sum) {commsched.name = "d"} : !whole -> !whole)
   return %w, %wa, %wb, %wc, %wd : !whole, !whole, !whole, !whole, !whole
 }

@@ -1,5 +1,5 @@
 // DEFINE: %{mode} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket="kinds=permute mode=%{mode}"
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket="kinds=permute mode=%{mode}"
 
 // REDEFINE: %{mode} = copy
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COPY
@@ -10,7 +10,7 @@
 // RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute mode=coalesced" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
 
-// RUN: commsched-opt %s --commsched-bucket="kinds=permute max-count=2" \
+// RUN: %rows %s | commsched-opt --commsched-bucket="kinds=permute max-count=2" \
 // RUN:   | FileCheck %s --check-prefix=COUNT
 
 // The messages of a halo exchange: one launch for each direction.
@@ -45,18 +45,13 @@ commsched.group @x size(4)
 // COUNT: {commsched.name = "a.down+b.down"{{.*}}}
 // COUNT: commsched.permute %{{.+}} {commsched.name = "c.up"}
 func.func @halo(%a: !row, %b: !row, %c: !corner) -> (!row, !row, !row, !row, !corner) {
-  %0 = commsched.permute %a on @x pairs(dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "a.up"} : !row -> !commsched.future<!row>
-  %1 = commsched.permute %a on @x pairs(dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>) {commsched.name = "a.down"} : !row -> !commsched.future<!row>
+  $run(%w5 = permute %a on @x pairs(dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "a.up"} : !row -> !row)
+  $run(%w6 = permute %a on @x pairs(dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>) {commsched.name = "a.down"} : !row -> !row)
   // The same pairs in another order.
-  %2 = commsched.permute %b on @x pairs(dense<[[2, 3], [0, 1], [1, 2]]> : tensor<3x2xi64>) {commsched.name = "b.up"} : !row -> !commsched.future<!row>
-  %3 = commsched.permute %b on @x pairs(dense<[[3, 2], [2, 1], [1, 0]]> : tensor<3x2xi64>) {commsched.name = "b.down"} : !row -> !commsched.future<!row>
-  %4 = commsched.permute %c on @x pairs(dense<[[1, 2], [0, 1], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "c.up"} : !corner -> !commsched.future<!corner>
-  %5 = commsched.wait %0 : !commsched.future<!row>
-  %6 = commsched.wait %1 : !commsched.future<!row>
-  %7 = commsched.wait %2 : !commsched.future<!row>
-  %8 = commsched.wait %3 : !commsched.future<!row>
-  %9 = commsched.wait %4 : !commsched.future<!corner>
-  return %5, %6, %7, %8, %9 : !row, !row, !row, !row, !corner
+  $run(%w7 = permute %b on @x pairs(dense<[[2, 3], [0, 1], [1, 2]]> : tensor<3x2xi64>) {commsched.name = "b.up"} : !row -> !row)
+  $run(%w8 = permute %b on @x pairs(dense<[[3, 2], [2, 1], [1, 0]]> : tensor<3x2xi64>) {commsched.name = "b.down"} : !row -> !row)
+  $run(%w9 = permute %c on @x pairs(dense<[[1, 2], [0, 1], [2, 3]]> : tensor<3x2xi64>) {commsched.name = "c.up"} : !corner -> !corner)
+  return %w5, %w6, %w7, %w8, %w9 : !row, !row, !row, !row, !corner
 }
 
 // Other pairs, of which one set holds the other, other types, and what needs
@@ -66,13 +61,9 @@ func.func @halo(%a: !row, %b: !row, %c: !corner) -> (!row, !row, !row, !row, !co
 // CHECK-NOT: :2 = commsched.wait
 // CHECK: return
 func.func @different(%a: !row, %n: !count) -> (!row, !row, !count) {
-  %0 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !commsched.future<!row>
-  %1 = commsched.permute %n on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !count -> !commsched.future<!count>
-  %2 = commsched.wait %0 : !commsched.future<!row>
-  %3 = commsched.permute %2 on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !commsched.future<!row>
-  %4 = commsched.permute %a on @x pairs(dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>) : !row -> !commsched.future<!row>
-  %5 = commsched.wait %1 : !commsched.future<!count>
-  %6 = commsched.wait %3 : !commsched.future<!row>
-  %7 = commsched.wait %4 : !commsched.future<!row>
-  return %6, %7, %5 : !row, !row, !count
+  $run(%w2 = permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !row)
+  $run(%w5 = permute %n on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !count -> !count)
+  $run(%w6 = permute %w2 on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !row)
+  $run(%w7 = permute %a on @x pairs(dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>) : !row -> !row)
+  return %w6, %w7, %w5 : !row, !row, !count
 }

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-bucket-reduce-scatter="mode=coalesced plan=b;a" \
+// RUN: %rows %s | commsched-opt --commsched-bucket-reduce-scatter="mode=coalesced plan=b;a" \
 // RUN:   --commsched-bucket-all-reduce="mode=coalesced plan=b;a" | FileCheck %s
 
 // Gradients are reduced over the shards, then over the replicas of the model.
@@ -24,22 +24,14 @@ commsched.group @replicas size(2) stride(4)
 //  CHECK-NEXT: commsched.wait %[[RA]]
 func.func @step(%x: !full) -> (!part, !part, !part, !part) {
   %b:3 = commsched.compute "gradient_b"(%x) {flops = 1.0e9 : f64} : (!full) -> (!full, !full, !full)
-  %0 = commsched.reduce_scatter %b#1 on @shards reduction(avg) dim(0) {commsched.module = "b", commsched.name = "b1"} : !full -> !commsched.future<!part>
-  %1 = commsched.wait %0 : !commsched.future<!part>
-  %2 = commsched.all_reduce %1 on @replicas reduction(avg) {commsched.module = "b", commsched.name = "rb1"} : !part -> !commsched.future<!part>
-  %3 = commsched.wait %2 : !commsched.future<!part>
-  %4 = commsched.reduce_scatter %b#2 on @shards reduction(avg) dim(0) {commsched.module = "b", commsched.name = "b2"} : !full -> !commsched.future<!part>
-  %5 = commsched.wait %4 : !commsched.future<!part>
-  %6 = commsched.all_reduce %5 on @replicas reduction(avg) {commsched.module = "b", commsched.name = "rb2"} : !part -> !commsched.future<!part>
-  %7 = commsched.wait %6 : !commsched.future<!part>
+  $run(%w1 = reduce_scatter %b#1 on @shards reduction(avg) dim(0) {commsched.module = "b", commsched.name = "b1"} : !full -> !part)
+  $run(%w3 = all_reduce %w1 on @replicas reduction(avg) {commsched.module = "b", commsched.name = "rb1"} : !part -> !part)
+  $run(%w5 = reduce_scatter %b#2 on @shards reduction(avg) dim(0) {commsched.module = "b", commsched.name = "b2"} : !full -> !part)
+  $run(%w7 = all_reduce %w5 on @replicas reduction(avg) {commsched.module = "b", commsched.name = "rb2"} : !part -> !part)
   %a:3 = commsched.compute "gradient_a"(%b#0) {flops = 1.0e9 : f64} : (!full) -> (!full, !full, !full)
-  %8 = commsched.reduce_scatter %a#1 on @shards reduction(avg) dim(0) {commsched.module = "a", commsched.name = "a1"} : !full -> !commsched.future<!part>
-  %9 = commsched.wait %8 : !commsched.future<!part>
-  %10 = commsched.all_reduce %9 on @replicas reduction(avg) {commsched.module = "a", commsched.name = "ra1"} : !part -> !commsched.future<!part>
-  %11 = commsched.wait %10 : !commsched.future<!part>
-  %12 = commsched.reduce_scatter %a#2 on @shards reduction(avg) dim(0) {commsched.module = "a", commsched.name = "a2"} : !full -> !commsched.future<!part>
-  %13 = commsched.wait %12 : !commsched.future<!part>
-  %14 = commsched.all_reduce %13 on @replicas reduction(avg) {commsched.module = "a", commsched.name = "ra2"} : !part -> !commsched.future<!part>
-  %15 = commsched.wait %14 : !commsched.future<!part>
-  return %3, %7, %11, %15 : !part, !part, !part, !part
+  $run(%w9 = reduce_scatter %a#1 on @shards reduction(avg) dim(0) {commsched.module = "a", commsched.name = "a1"} : !full -> !part)
+  $run(%w11 = all_reduce %w9 on @replicas reduction(avg) {commsched.module = "a", commsched.name = "ra1"} : !part -> !part)
+  $run(%w13 = reduce_scatter %a#2 on @shards reduction(avg) dim(0) {commsched.module = "a", commsched.name = "a2"} : !full -> !part)
+  $run(%w15 = all_reduce %w13 on @replicas reduction(avg) {commsched.module = "a", commsched.name = "ra2"} : !part -> !part)
+  return %w3, %w7, %w11, %w15 : !part, !part, !part, !part
 }

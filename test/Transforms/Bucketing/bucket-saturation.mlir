@@ -1,4 +1,4 @@
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-all-reduce=
 
 // RUN: %{merge}saturation | FileCheck %s --check-prefix=SATURATED
 // The smaller limit counts: 95 bytes for the first bucket, then saturation.
@@ -27,14 +27,10 @@ commsched.group @node size(2)
 // CAPPED: "d"
 // FULL: "a+b+c+d"
 func.func @in_a_node(%x: !x) {
-  %a = commsched.all_reduce %x on @node reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @node reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
-  %c = commsched.all_reduce %x on @node reduction(sum) {commsched.name = "c"} : !x -> !commsched.future<!x>
-  %d = commsched.all_reduce %x on @node reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched.wait %c : !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
+  $run(%wa = all_reduce %x on @node reduction(sum) {commsched.name = "a"} : !x -> !x)
+  $run(%wb = all_reduce %x on @node reduction(sum) {commsched.name = "b"} : !x -> !x)
+  $run(%wc = all_reduce %x on @node reduction(sum) {commsched.name = "c"} : !x -> !x)
+  $run(%wd = all_reduce %x on @node reduction(sum) {commsched.name = "d"} : !x -> !x)
   return
 }
 }

@@ -1,4 +1,4 @@
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-reduce-scatter=
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket-reduce-scatter=
 
 // RUN: %{merge}sum-first > %t
 // RUN: FileCheck %s < %t
@@ -29,12 +29,9 @@ commsched.group @g size(2)
 // ALL: commsched.reduce_scatter {{.*}} "a+b+c"
 // ALL: arith.addf {{.*}} : tensor<4xf32>
 func.func @used_twice(%a: !whole, %b: !whole, %c: !whole) -> (!shard, !shard) {
-  %fa = commsched.reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "a"} : !whole -> !commsched.future<!shard>
-  %fb = commsched.reduce_scatter %b on @g reduction(avg) dim(0) {commsched.name = "b"} : !whole -> !commsched.future<!shard>
-  %fc = commsched.reduce_scatter %c on @g reduction(avg) dim(0) {commsched.name = "c"} : !whole -> !commsched.future<!shard>
-  %wa = commsched.wait %fa : !commsched.future<!shard>
-  %wb = commsched.wait %fb : !commsched.future<!shard>
-  %wc = commsched.wait %fc : !commsched.future<!shard>
+  $run(%wa = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "a"} : !whole -> !shard)
+  $run(%wb = reduce_scatter %b on @g reduction(avg) dim(0) {commsched.name = "b"} : !whole -> !shard)
+  $run(%wc = reduce_scatter %c on @g reduction(avg) dim(0) {commsched.name = "c"} : !whole -> !shard)
   %sum = arith.addf %wa, %wb : !shard
   return %sum, %wc : !shard, !shard
 }
