@@ -1,7 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir -commsched-bucket-all-gather=mode=auto | FileCheck %s --check-prefix=GATHERS
-// RUN: commsched-opt %t.mlir -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=BITWISE
+// RUN: %prints commsched-opt %t.mlir -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null \
+// RUN:   'all tensors of a launch are packed into one message, in which elements have other places'
 // RUN: commsched-opt %t.mlir -commsched-schedule="memory-budget=200%% mode=coalesced" | FileCheck %s --check-prefix=SCHEDULED
 // RUN: commsched-opt %t.mlir -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=PACKED
 // RUN: sed 's/attributes {commsched.packed_launches}//' %t.mlir \
@@ -25,7 +25,6 @@ func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<16xf32>, ten
   return %v0, %v1 : tensor<16xf32>, tensor<32xf32>
 }
 
-// BITWISE: all tensors of a launch are packed into one message, in which elements have other places
 func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
   $run(%v0 = all_reduce %a on @dp reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
   $run(%v1 = all_reduce %b on @dp reduction(sum) : tensor<8xf32> -> tensor<8xf32>)
