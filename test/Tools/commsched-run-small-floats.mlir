@@ -1,5 +1,4 @@
-// RUN: commsched-run %s --opt-level=0 -o /dev/null --compare=%s | FileCheck %s
-// CHECK: equal: all 12 elements on 1 rank
+// RUN: %prints commsched-run %s --opt-level=0 -o /dev/null --compare=%s 'equal: all 12 elements on 1 rank'
 
 // Conversions for which processors have no instruction.
 

@@ -1,21 +1,17 @@
 // Options that cannot be, and defaults.
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=quant-type=f8E4M3 \
-// RUN:   | FileCheck %s --check-prefix=QUANT
-// QUANT: for the --quant-type option: Cannot find option named 'f8E4M3'!
+// RUN: %fails commsched-opt %s -o /dev/null --commsched-quantize-activations=quant-type=f8E4M3 \
+// RUN:   "for the --quant-type option: Cannot find option named 'f8E4M3'!"
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 \
+// RUN: %fails commsched-opt %s -o /dev/null \
 // RUN:   --commsched-quantize-activations=allowed-dtypes=bf16,f8E5M2 \
-// RUN:   | FileCheck %s --check-prefix=ALLOWED
-// ALLOWED: for the --allowed-dtypes option: 'f8E5M2' is none of bf16, f16, f32, f64
+// RUN:   "for the --allowed-dtypes option: 'f8E5M2' is none of bf16, f16, f32, f64"
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=size-in-mb=-1 \
-// RUN:   | FileCheck %s --check-prefix=SIZE
-// SIZE: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is -1
+// RUN: %fails commsched-opt %s -o /dev/null --commsched-quantize-activations=size-in-mb=-1 \
+// RUN:   "error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is -1"
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=size-in-mb=nan \
-// RUN:   | FileCheck %s --check-prefix=NAN
-// NAN: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is nan
+// RUN: %fails commsched-opt %s -o /dev/null --commsched-quantize-activations=size-in-mb=nan \
+// RUN:   "error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is nan"
 
 // By default bf16 of 100 MiB and more.
 
