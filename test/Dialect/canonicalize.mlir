@@ -74,19 +74,12 @@ func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
 // CHECK-LABEL: func.func @unused_pairs(
 // CHECK-NEXT: return
 func.func @unused_pairs(%x: !t) {
-  %v0 = commsched.all_gather %x on @dp dim(0) : !t -> !commsched.future<tensor<8xf32>>
-  %v1 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : !t -> !commsched.future<tensor<2xf32>>
-  %v2 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
-  %v3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
-  %v4 = commsched.broadcast %x on @dp root(0) : !t -> !future
-  %v5 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !t -> !future
-  %v6 = commsched.wait %v0 : !commsched.future<tensor<8xf32>>
-  %v7 = commsched.wait %v1 : !commsched.future<tensor<2xf32>>
-  %v8 = commsched.wait %v2 : !future
-  %v9 = commsched.wait %v3 : !future
-  %v10 = commsched.wait %v4 : !future
-  %v11 = commsched.wait %v5 : !future
+  $run(%v6 = all_gather %x on @dp dim(0) : !t -> tensor<8xf32>)
+  $run(%v7 = reduce_scatter %x on @dp reduction(sum) dim(0) : !t -> tensor<2xf32>)
+  $run(%v8 = all_reduce %x on @dp reduction(sum) : !t -> !t)
+  $run(%v9 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
+  $run(%v10 = broadcast %x on @dp root(0) : !t -> !t)
+  $run(%v11 = permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !t -> !t)
   return
 }
 
