@@ -60,9 +60,8 @@ func.func @values(%w: tensor<4x4xf32> {commsched.role = "parameter", commsched.n
 // CHECK-NEXT: backward{{ *$}}
 func.func @kinds(%p: !t $parameter, %i: index $in, %m: memref<16xf32> {commsched.role = "unsharded_param"})
     -> (tensor<16xf32>, index, memref<16xf32>) attributes {commsched.num_forward_outputs = 3} {
-  %f = commsched.all_gather %p on @dp dim(0) {commsched.name = "gather"}
-      : !t -> !commsched.future<tensor<16xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
+  $run(%g = all_gather %p on @dp dim(0) {commsched.name = "gather"}
+      : !t -> tensor<16xf32>)
   %d = tensor.dim %g, %i : tensor<16xf32>
   %c = arith.constant true
   %n = arith.constant 1.0 : f64

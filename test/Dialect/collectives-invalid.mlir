@@ -20,10 +20,9 @@ func.func @legal(%f: tensor<8xf32>, %i: tensor<4xi32>, %c: tensor<4xcomplex<f32>
   $run(%v7 = permute %f on @g pairs(dense<[[0, 1], [1, 0], [3, 3]]> : tensor<3x2xi64>) : tensor<8xf32> -> tensor<8xf32>)
   $run(%v9 = all_to_all %f on @g split_dim(0) concat_dim(0) output_splits([0, 1, 2, 3])
       : tensor<8xf32> -> tensor<6xf32>)
-  %v10 = commsched.ragged_all_to_all %x on @g send(%a, %s) at(%a) receive(%s) into %b
+  $run(%v11 = ragged_all_to_all %x on @g send(%a, %s) at(%a) receive(%s) into %b
       : tensor<?x16xf32>, tensor<4xi64>, tensor<?xi32>, tensor<4xi64>, tensor<?xi32>
-      into tensor<12x?xf32> -> !commsched.future<tensor<12x?xf32>>
-  %v11 = commsched.wait %v10 : !commsched.future<tensor<12x?xf32>>
+      into tensor<12x?xf32> -> tensor<12x?xf32>)
   return
 }
 

@@ -67,15 +67,13 @@
 // What it makes of a step.
 
 LET $gather(W = P of N)
-  %W.f = commsched.all_gather %P on @g dim(0)
+  $run(%W = all_gather %P on @g dim(0)
       {commsched.name = "P", commsched.module = "layers.N"}
-      : !shard -> !commsched.future<!whole>
-  %W = commsched.wait %W.f : !commsched.future<!whole>
+      : !shard -> !whole)
 LET $scatter(S = X as D of N)
-  %S.f = commsched.reduce_scatter X on @g reduction(avg) dim(0)
+  $run(%S = reduce_scatter X on @g reduction(avg) dim(0)
       {commsched.name = "D", commsched.module = "layers.N"}
-      : !whole -> !commsched.future<!shard>
-  %S = commsched.wait %S.f : !commsched.future<!shard>
+      : !whole -> !shard)
 
 !x = tensor<4xf32>
 !shard = tensor<65536xf32>

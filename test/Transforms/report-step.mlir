@@ -27,10 +27,9 @@ func.func @step_backward(%w: !t $parameter, %a: !u $saved, %b: tensor<30xi8> $sa
   $take(%db = db %tangent, %b in 5 ns : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>)
   $take(%da = da %db, %a, %w in 5 ns : (tensor<30xi8>, !u, !t) -> !u)
   %dw = commsched.compute "dw"(%da) {commsched.runtime_ns = 5} : (!u) -> !t
-  %start = commsched.reduce_scatter %dw on @dp reduction(sum) dim(0)
+  $run(%shard = reduce_scatter %dw on @dp reduction(sum) dim(0)
       {commsched.name = "scatter", commsched.runtime_ns = 8}
-      : !t -> !commsched.future<tensor<25xi8>>
-  %shard = commsched.wait %start : !commsched.future<tensor<25xi8>>
+      : !t -> tensor<25xi8>)
   return %shard : tensor<25xi8>
 }
 

@@ -153,9 +153,8 @@ func.func @shared_copy_in(%p: !t, %condition: i1) -> (!v, !v, !t) {
   %g1 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather1"} : !t -> !commsched.future<!v>
   %outside, %buffer2 = commsched.all_gather_copy_in %p on @dp {commsched.name = "outside"} : !t -> !t, !v
   scf.if %condition {
-    %g = commsched.all_gather %outside on @dp dim(0) {commsched.name = "inside"}
-        : !t -> !commsched.future<!v>
-    %w = commsched.wait %g : !commsched.future<!v>
+    $run(%w = all_gather %outside on @dp dim(0) {commsched.name = "inside"}
+        : !t -> !v)
   }
   %g2 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather2"} : !t -> !commsched.future<!v>
   %w1 = commsched.wait %g1 : !commsched.future<!v>

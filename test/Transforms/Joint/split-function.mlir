@@ -94,8 +94,7 @@ func.func @recomputed(%shard: tensor<2xf32> $parameter, %x: !t $in, %dy: !t $tan
   %m = commsched.compute "mul"(%x, %w, %two) : (!t, !t, !t) -> !t
   %y = commsched.compute "gelu"(%m) : (!t) -> !t
   %dx = commsched.compute "gelu_backward"(%dy, %m) : (!t, !t) -> !t
-  %scatter = commsched.reduce_scatter %dx on @dp reduction(sum) dim(0)
-      : !t -> !commsched.future<tensor<2xf32>>
-  %dw = commsched.wait %scatter : !commsched.future<tensor<2xf32>>
+  $run(%dw = reduce_scatter %dx on @dp reduction(sum) dim(0)
+      : !t -> tensor<2xf32>)
   return %y, %dx, %dw : !t, !t, tensor<2xf32>
 }
