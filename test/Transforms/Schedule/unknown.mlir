@@ -14,22 +14,19 @@ func.func @row(%x: tensor<4xi8>) {
   %v = tensor.cast %x : tensor<4xi8> to tensor<?xi8>
   // expected-error @below {{cannot be scheduled without its time: aten.foo: the size of operand 0 of 'commsched.compute', a tensor<?xi8>, is not static; run commsched-estimate-runtime where sizes are static, or set commsched.runtime_ns on it}}
   %a = commsched.compute "aten.foo"(%v) : (tensor<?xi8>) -> tensor<4xi8>
-  %f = commsched.all_reduce %a on @g reduction(max)
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  $run(%w = all_reduce %a on @g reduction(max)
+      : tensor<4xi8> -> tensor<4xi8>)
 
 // expected-error @below {{cannot be scheduled without its size: the size of a tensor<?xi8> is not known; 'commsched.size_hints' may give it}}
 %a = commsched.compute "aten.foo"(%x) {commsched.runtime_ns = 1 : i64}
     : (tensor<4xi8>) -> tensor<?xi8>
-%f = commsched.all_reduce %x on @g reduction(max) : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-%w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+$run(%w = all_reduce %x on @g reduction(max) : tensor<4xi8> -> tensor<4xi8>)
 
   %a = commsched.compute "a"(%x) {commsched.runtime_ns = 9223372036854775807}
       : (tensor<4xi8>) -> tensor<4xi8>
   // expected-error @below {{takes 1 ns, which together with the operations before it does not fit 64 bits}}
-  %f = commsched.all_reduce %a on @g reduction(max) {commsched.runtime_ns = 1}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  $run(%w = all_reduce %a on @g reduction(max) {commsched.runtime_ns = 1}
+      : tensor<4xi8> -> tensor<4xi8>)
 
 // -----
 
