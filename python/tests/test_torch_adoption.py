@@ -290,6 +290,26 @@ def replica(fake_world):
     )
 
 
+class Devices(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return [x.device.type, *(self.inner(torch.ones(1)) if self.inner else [])]
+
+
+def test_inputs_move_to_the_device_of_the_root(replica):
+    model = nn.Sequential(Devices(Devices(None)))
+    mesh = init_device_mesh("cpu", (2,))
+    for module in reversed(list(model.modules())):
+        fully_shard(module, mesh=mesh)._get_fsdp_state()._device = torch.device("meta")
+    assert cs.adopt(model)(torch.ones(1)) == ["meta", "cpu"]
+    model = cs.adopt(replica(Devices(nn.Linear(1, 1))))
+    model.device_type, model.device_ids = "meta", [0]
+    assert torch.compile(model, backend="eager")(torch.ones(1))[0] == "meta"
+
+
 @pytest.mark.parametrize("options, change, obstacle", [
     ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
     ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),

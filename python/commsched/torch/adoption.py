@@ -117,6 +117,7 @@ class AdoptedReplica:
         has_buffers = self.forward_sync_buffers and self.modules_buffers
         if has_buffers and self.require_forward_param_sync:
             fsdp.broadcast_buffers(self.modules_buffers, self.process_group)
+        args, kwargs = fsdp.move(fsdp.get_input_device(self), (args, kwargs))
         self.is_running = True
         try:
             outputs = self.module(*args, **kwargs)
@@ -208,6 +209,7 @@ def adopt(model: nn.Module) -> nn.Module:
     for module in modules:
         if _is_refused(names, module, parameters[module]):
             refused.update(fsdp.list_modules(module))
+    inner = {m for parent in modules for m in parent.modules() if m is not parent}
     for module in modules:
         if module in refused:
             continue
@@ -215,8 +217,9 @@ def adopt(model: nn.Module) -> nn.Module:
         taken = _take(module)
         taken.parameters = parameters[module]
         policy, joins = fsdp.get_policy(module), bool(parameters[module])
+        device = None if module in inner else fsdp.get_input_device(module)
         taken.methods = fsdp.take_methods(
-            module, functools.partial(_make_forward, policy, joins)
+            module, functools.partial(_make_forward, device, policy, joins)
         )
         taken.hooks = fsdp.take_hooks(module)
         if joins and fsdp.has_forward_hooks(module):
@@ -227,7 +230,7 @@ def adopt(model: nn.Module) -> nn.Module:
             )
             joins = False
         module.__class__ = _make_adopted_class(
-            fsdp.original_class(module), policy, joins
+            fsdp.original_class(module), device, policy, joins
         )
         for parameter in parameters[module]:
             read = ReadShards(parameter)
@@ -249,6 +252,7 @@ def _find_renamed(model: nn.Module) -> Optional[str]:
             if isinstance(module, FSDPModule):
                 list(fsdp.list_parameters(module))
                 fsdp.get_policy(module)
+                fsdp.get_input_device(module)
         if isinstance(model, DistributedDataParallel):
             fsdp.find_replica_obstacle(model)
     except AttributeError as error:
@@ -415,25 +419,29 @@ def _is_refused(
 
 @functools.cache
 def _make_adopted_class(
-    cls: type, policy: MixedPrecisionPolicy, joins: bool
+    cls: type, device: Optional[torch.device], policy: MixedPrecisionPolicy, joins: bool
 ) -> type:
     """The class of modules before `fully_shard`, with FSDP2's rules for forwards."""
-    forward = _make_forward(policy, joins, cls.forward)
+    forward = _make_forward(device, policy, joins, cls.forward)
     attributes = {"__module__": cls.__module__, "forward": forward}
     return type(cls.__name__, (AdoptedModule, cls), attributes)
 
 
 def _make_forward(
-    policy: MixedPrecisionPolicy, joins: bool, function: Callable
+    device: Optional[torch.device],
+    policy: MixedPrecisionPolicy,
+    joins: bool,
+    function: Callable,
 ) -> Callable:
-    """`function` as a forward, with what the policy of its module casts; `joins`: and
-    with joined gradients."""
+    """`function` as a forward, with its inputs on `device` if there is one, and what
+    the policy of its module casts; `joins`: and with joined gradients."""
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
 
     # Reports look for what has the name of the function that it calls.
     @functools.wraps(function)
     def forward(*args, **kwargs):
+        args, kwargs = fsdp.move(device, (args, kwargs))
         args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
         if joins:
             args, kwargs = _join_gradients(None, args, kwargs)

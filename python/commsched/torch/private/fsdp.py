@@ -320,6 +320,23 @@ def forget_roots(model: nn.Module) -> None:
             state._state_ctx = type(state._state_ctx)()
 
 
+def get_input_device(model: nn.Module) -> Optional[torch.device]:
+    """Where the inputs of a root of FSDP2 or of a `DistributedDataParallel` are moved
+    before its forward; None: they stay."""
+    if isinstance(model, DistributedDataParallel):
+        ids = model.device_ids
+        return torch.device(model.device_type, ids[0]) if ids else None
+    device = model._get_fsdp_state()._device
+    return None if device.type == "cpu" else device
+
+
+def move(device: Optional[torch.device], values: Any) -> Any:
+    """`values` with all tensors on `device`; None: where they are."""
+    if device is None:
+        return values
+    return names.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), values)
+
+
 def cast_floats(dtype: Optional[torch.dtype], values: Any) -> Any:
     """`values` with all floating-point tensors in `dtype`; None: as they are."""
     if dtype is None:
