@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 import torch
+import torch.nn.functional as F
 import commsched.torch as cs
 import fully_shard_steps as steps
 import seeds
@@ -118,13 +119,27 @@ def test_an_adopted_model_is_given_back(mesh):
     assert [model._forward_pre_hooks, model._forward_hooks] == hooks
 
 
-def test_hooks_of_the_user_stay(mesh):
-    model = sharded(mesh)
-    seen = []
-    model[0].register_forward_hook(lambda *_: seen.append("inner"))
-    model.register_forward_hook(lambda *_: seen.append("outer"))
-    cs.adopt(model)(torch.ones(1, 4))
-    assert seen == ["inner", "outer"]
+@pytest.mark.parametrize("is_patched", [False, True])
+def test_hooks_and_forwards_of_the_user_see_the_types_of_fully_shard(mesh, is_patched):
+    seen, models = [], [nn.Sequential(nn.Linear(4, 4)) for _ in range(2)]
+    for model in models:
+        inner, found = model[0], []
+        seen.append(found)
+        if is_patched:
+            inner.forward = lambda x, m=inner, f=found: [
+                f.append(x.dtype), F.linear(x, m.weight, m.bias)][1]
+        else:
+            inner.register_forward_hook(lambda m, a, o, f=found: f.append(o.dtype))
+        policy = MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float64)
+        fully_shard(inner, mesh=mesh, mp_policy=policy)
+        if not is_patched:
+            inner.register_forward_pre_hook(lambda m, a, f=found: f.append(a[0].dtype))
+            inner.register_forward_hook(lambda m, a, o, f=found: f.append(o.dtype))
+        fully_shard(model, mesh=mesh)
+    changes = (nn.Module.eval, cs.adopt, cs.release)
+    for change, model in zip(changes, models + models[1:]):
+        assert change(model)(torch.ones(1, 4)).dtype == torch.float64
+    assert seen[1] == seen[0] * 2
 
 
 def test_what_cannot_be_adopted_stays_and_is_named(mesh):

@@ -216,22 +216,22 @@ def adopt(model: nn.Module) -> nn.Module:
         module.reshard()
         taken = _take(module)
         taken.parameters = parameters[module]
-        policy, joins = fsdp.get_policy(module), bool(parameters[module])
         device = None if module in inner else fsdp.get_input_device(module)
+        entry = _Entry(device, fsdp.get_policy(module), bool(parameters[module]))
         taken.methods = fsdp.take_methods(
-            module, functools.partial(_make_forward, device, policy, joins)
+            module, functools.partial(_make_forward, entry)
         )
-        taken.hooks = fsdp.take_hooks(module)
-        if joins and fsdp.has_forward_hooks(module):
-            # In front of the user's hooks. They break graphs that begin at a module,
-            # as this one does, which others do without.
-            taken.hook = module.register_forward_pre_hook(
-                _join_gradients, prepend=True, with_kwargs=True
-            )
-            joins = False
-        module.__class__ = _make_adopted_class(
-            fsdp.original_class(module), device, policy, joins
-        )
+        if fsdp.has_forward_hooks(module):
+            # Where those of fully_shard are, between the user's. They break graphs
+            # that begin at a module, which others do without.
+            taken.hooks = fsdp.take_hooks(module, entry.make_hooks())
+            entry = _Entry()
+        else:
+            taken.hooks = fsdp.take_hooks(module)
+        if forward := vars(module).get("forward"):
+            taken.methods["forward"] = forward
+            module.forward = _make_forward(entry, forward)
+        module.__class__ = _make_adopted_class(fsdp.original_class(module), entry)
         for parameter in parameters[module]:
             read = ReadShards(parameter)
             taken.reads.append(read)
@@ -417,47 +417,51 @@ def _is_refused(
     return False
 
 
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """What `fully_shard` does before and after forwards of a module."""
+
+    #: Where inputs are moved, or None.
+    device: Optional[torch.device] = None
+    policy: MixedPrecisionPolicy = MixedPrecisionPolicy()
+    #: Sums what the module adds to the gradient of each input before that is added to
+    #: what other users do. Sums of floating-point numbers depend on their order.
+    joins: bool = False
+
+    def enter(self, module: object, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        inputs = fsdp.move(self.device, (args, kwargs))
+        if self.policy.cast_forward_inputs:
+            inputs = fsdp.cast_floats(self.policy.param_dtype, inputs)
+        if self.joins and torch.is_grad_enabled():
+            inputs = fsdp.view_differentiable(inputs)
+        return inputs
+
+    def leave(self, module: object, args: tuple, outputs: object) -> object:
+        return fsdp.cast_floats(self.policy.output_dtype, outputs)
+
+    def make_hooks(self) -> dict[str, Callable]:
+        return {"_forward_pre_hooks": self.enter, "_forward_hooks": self.leave}
+
+
 @functools.cache
-def _make_adopted_class(
-    cls: type, device: Optional[torch.device], policy: MixedPrecisionPolicy, joins: bool
-) -> type:
+def _make_adopted_class(cls: type, entry: _Entry) -> type:
     """The class of modules before `fully_shard`, with FSDP2's rules for forwards."""
-    forward = _make_forward(device, policy, joins, cls.forward)
+    forward = _make_forward(entry, cls.forward)
     attributes = {"__module__": cls.__module__, "forward": forward}
     return type(cls.__name__, (AdoptedModule, cls), attributes)
 
 
-def _make_forward(
-    device: Optional[torch.device],
-    policy: MixedPrecisionPolicy,
-    joins: bool,
-    function: Callable,
-) -> Callable:
-    """`function` as a forward, with its inputs on `device` if there is one, and what
-    the policy of its module casts; `joins`: and with joined gradients."""
-    inputs = policy.param_dtype if policy.cast_forward_inputs else None
-    outputs = policy.output_dtype
+def _make_forward(entry: _Entry, function: Callable) -> Callable:
+    """`function` as a forward between what `entry` has."""
 
     # Reports look for what has the name of the function that it calls.
     @functools.wraps(function)
     def forward(*args, **kwargs):
-        args, kwargs = fsdp.move(device, (args, kwargs))
-        args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
-        if joins:
-            args, kwargs = _join_gradients(None, args, kwargs)
-        return fsdp.cast_floats(outputs, function(*args, **kwargs))
+        args, kwargs = entry.enter(None, args, kwargs)
+        return entry.leave(None, args, function(*args, **kwargs))
 
     register_forward(forward)
     return forward
-
-
-def _join_gradients(module: object, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """Is called before forwards of a module that has parameters: sums what the module
-    adds to the gradient of each input before that is added to what other users do, as
-    FSDP2's hook does. Sums of floating-point numbers depend on their order."""
-    if torch.is_grad_enabled():
-        args, kwargs = fsdp.view_differentiable((args, kwargs))
-    return args, kwargs
 
 
 class _Tied:

@@ -8,7 +8,7 @@ Tested with 2.13: torch.distributed.fsdp._fully_shard, torch.nn.parallel.distrib
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
 import torch
@@ -241,13 +241,19 @@ def _is_of_fsdp_code(function: Any) -> bool:
     return function.__globals__["__name__"].startswith("torch.distributed.fsdp.")
 
 
-def take_hooks(module: nn.Module) -> dict[str, dict]:
+def take_hooks(
+    module: nn.Module, replacements: Mapping[str, Callable] = {}
+) -> dict[str, dict]:
     """Removes FSDP2's hooks and marks of a module, and returns them for
-    :func:`put_hooks`."""
+    :func:`put_hooks`. `replacements` get their places, by the dictionary."""
     taken: dict[str, dict] = {}
     for name, flags in _HOOKS.items():
         hooks = getattr(module, name)
         for key in [key for key, hook in hooks.items() if _is_of_fsdp(hook)]:
+            if name in replacements:
+                taken.setdefault(name, {})[key] = hooks[key]
+                hooks[key] = replacements[name]
+                continue
             for dictionary in (name, *flags):
                 known = getattr(module, dictionary)
                 if key in known:
@@ -267,7 +273,8 @@ def take_accumulation_hooks(parameter: nn.Parameter) -> tuple[dict, dict]:
 
 def has_forward_hooks(module: nn.Module) -> bool:
     """Whether a module has hooks of its own before or after its forward."""
-    return bool(module._forward_pre_hooks or module._forward_hooks)
+    hooks = (*module._forward_pre_hooks.values(), *module._forward_hooks.values())
+    return not all(map(_is_of_fsdp, hooks))
 
 
 def put_hooks(module: nn.Module, taken: dict[str, dict]) -> None:
