@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import pathlib
 
-from steps import Point
+from steps import Point  # Adds the folder of the others.
+from measured_steps import print_header, print_row
 
 OURS = ("ours", "ours with host memory")
 # By how many percent ours is to be shorter in the middle of PyTorch's curves.
@@ -118,15 +119,6 @@ def _get_seconds(points: list[Point], is_frontier: bool) -> list[float]:
     return sorted(seconds[:1] if is_frontier else seconds)
 
 
-def _print_row(cells):
-    print("| " + " | ".join(cells) + " |")
-
-
-def _print_header(names, texts: int):
-    _print_row(names)
-    _print_row(["---"] * texts + ["---:"] * (len(names) - texts))
-
-
 def _gib(size: int) -> str:
     return f"{size / 2**30:.1f}"
 
@@ -140,11 +132,11 @@ def print_step(label: str, curves: dict[str, list[Point]]):
     the host buys, and the points at which ours is longer."""
     print(f"## {label}\n")
     answers = get_answers(curves)
-    _print_header(HEADER, 2)
+    print_header(HEADER, 2)
     for name in list_peers_of(curves):
         for point in sorted(curves[name], key=lambda p: -p.peak_bytes):
             best = best_within(answers, point.peak_bytes)
-            _print_row(
+            print_row(
                 [name, point.setting, _gib(point.peak_bytes)]
                 + [_ms(point.step_time_ns), _ms(best)]
                 + [f"{best / point.step_time_ns:.3f}" if best else "-"]
@@ -171,9 +163,9 @@ def _print_host(curves):
     )
     if not rows:
         return
-    _print_header(("frontier of", "peak, GiB", "step, ms"), 1)
+    print_header(("frontier of", "peak, GiB", "step, ms"), 1)
     for _, name, point in rows:
-        _print_row([name, _gib(point.peak_bytes), _ms(point.step_time_ns)])
+        print_row([name, _gib(point.peak_bytes), _ms(point.step_time_ns)])
     print()
 
 
@@ -228,7 +220,7 @@ def _print_fractions(compared):
     )
     if not names:
         return
-    _print_header(("step", "peer", *fractions), 2)
+    print_header(("step", "peer", *fractions), 2)
     for label, name in names:
         points = {p.setting: p for p in compared[label][name]}
         answers = get_answers(compared[label])
@@ -237,7 +229,7 @@ def _print_fractions(compared):
             point = points.get(fraction)
             best = best_within(answers, point.peak_bytes) if point else None
             cells.append(f"{-get_gain(point, best):+.1f} %" if best else "")
-        _print_row(cells)
+        print_row(cells)
     print()
 
 
@@ -249,9 +241,9 @@ def print_targets(all_curves: dict[str, dict[str, list[Point]]]):
     if not compared:
         return
     print("## Targets\n")
-    _print_header(SUMMARY, 1)
+    print_header(SUMMARY, 1)
     for label, curves in compared.items():
-        _print_row(_summarize(label, curves))
+        print_row(_summarize(label, curves))
     print()
     _print_fractions(compared)
     longer = sum(len(list_longer(curves)) for curves in compared.values())

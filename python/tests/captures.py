@@ -49,7 +49,7 @@ class Capture:
         return specs
 
 
-def aot_backend(capture):
+def aot_backend(capture, **settings):
     """Returns a backend of torch.compile that keeps AOT autograd's graphs."""
 
     def keep(kind):
@@ -63,6 +63,7 @@ def aot_backend(capture):
         fw_compiler=keep("forward"),
         bw_compiler=keep("backward"),
         inference_compiler=keep("inference"),
+        **settings,
     )
 
 

@@ -39,12 +39,13 @@ def pytest_make_collect_report(collector):
 
 
 @pytest.fixture(autouse=True)
-def no_records_of_other_tests():
-    """Forgets what other tests compiled: graphs of equal classes are explained
-    together, and a cause is warned of once in a process."""
-    forget_records()
+def nothing_of_other_tests():
+    """Forgets what other tests compiled: equal functions are not compiled again,
+    graphs of equal classes are explained together, and a cause is warned of once in
+    a process."""
+    forget_compiled()
     yield
-    forget_records()
+    forget_compiled()
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +58,10 @@ def no_device_of_peers(monkeypatch):
         monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
 
 
-def forget_records():
-    records = sys.modules.get("commsched.torch.compiling.records")
-    if records is not None:
-        records.reset()
+def forget_compiled():
+    for name in ("commsched.torch.compiling.records", "torch._dynamo"):
+        if module := sys.modules.get(name):
+            module.reset()
 
 
 @pytest.fixture(scope="session")

@@ -73,6 +73,11 @@ class Builder:
         node.meta["val"] = torch.fx.node.map_arg(value, lambda n: n.meta["val"])
         return node
 
+    def invoke(self, name, held, *args, value):
+        """Adds a call of a graph that the module holds."""
+        op = torch.ops.higher_order.invoke_subgraph
+        return self.add(name, op, (self.graph.get_attr(held), held, *args), value)
+
     def item(self, name, source, index):
         node = self.graph.create_node(
             "call_function", operator.getitem, (source, index), {}, name=name
@@ -81,10 +86,13 @@ class Builder:
         return node
 
 
-def build(inputs, body, module=None):
+def build(inputs, body, **held):
     """Builds a graph whose inputs are `(name, shape[, dtype])` and whose
-    output is what `body(builder, *inputs)` returns."""
-    builder = Builder()
+    output is what `body(builder, *inputs)` returns. Its module holds graphs
+    and other values by name."""
+    builder, module = Builder(), torch.nn.Module()
+    for name, value in held.items():
+        setattr(module, name, value)
     nodes = [builder.input(*spec) for spec in inputs]
     builder.graph.output(body(builder, *nodes))
-    return torch.fx.GraphModule(module or torch.nn.Module(), builder.graph)
+    return torch.fx.GraphModule(module, builder.graph)

@@ -5,6 +5,7 @@ import copy
 import functools
 
 import torch
+from captures import Capture, aot_backend
 from torch import nn
 from torch._functorch.partitioners import default_partition
 from torch.nn import functional as F
@@ -149,28 +150,17 @@ class Trained:
     """
 
     def __init__(self, model, inputs, partition, dynamic=None):
-        from torch._dynamo.backends.common import aot_autograd
-        from torch._functorch.aot_autograd import make_boxed_func
-
-        graphs = []
-
-        def compile_graph(gm, _):
-            graphs.append(gm)
-            return make_boxed_func(gm.forward)
+        capture = Capture()
 
         def partitioned(joint, joint_inputs, **settings):
             self.outputs = settings["num_fwd_outputs"]
             return partition(joint, joint_inputs, **settings)
 
-        backend = aot_autograd(
-            fw_compiler=compile_graph,
-            bw_compiler=compile_graph,
-            partition_fn=partitioned,
-        )
+        backend = aot_backend(capture, partition_fn=partitioned)
         torch._dynamo.reset()
         step = torch.compile(model, backend=backend, fullgraph=True, dynamic=dynamic)
         self.values = train(step, model, inputs)
-        self.forward, self.backward = graphs[:2]
+        self.forward, self.backward = (graph for _, graph in capture.graphs[:2])
 
     @property
     def saved(self):

@@ -3,11 +3,9 @@
 
 import pytest
 
-pytest.importorskip("torch.distributed")
-
-import agreement_steps as steps  # noqa: E402
-import torch  # noqa: E402
-from ranks import RanksFailed, run_ranks  # noqa: E402
+import agreement_steps as steps
+import torch
+from ranks import RanksFailed, run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

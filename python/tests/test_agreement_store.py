@@ -9,24 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-dist = pytest.importorskip("torch.distributed")
+import torch.distributed as dist
+from graphs import build
 
-from graphs import build  # noqa: E402
-
-from commsched.torch import CommSchedWarning, Options  # noqa: E402
-from commsched.torch.compiling import agreement, guards  # noqa: E402
-from commsched.torch.compiling import confirmation, store  # noqa: E402
-from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
-from commsched.torch.compiling.confirmation import (  # noqa: E402
-    RanksDiffer,
-    RanksSilent,
-)
-from commsched.torch.compiling.launches import Launches  # noqa: E402
-from commsched.torch.compiling.publishing import pack, unpack  # noqa: E402
-from commsched.torch.compiling.store import Job  # noqa: E402
-from commsched.torch.private import names  # noqa: E402
-from commsched.torch.rewriting import Plan, apply_plan  # noqa: E402
-from commsched.torch.rewriting.plan import Bucket  # noqa: E402
+from commsched.torch import CommSchedWarning, Options
+from commsched.torch.compiling import agreement, confirmation, guards, store
+from commsched.torch.compiling.confirmation import Outdated, RanksDiffer, RanksSilent
+from commsched.torch.compiling.launches import Launches
+from commsched.torch.compiling.publishing import pack, unpack
+from commsched.torch.compiling.store import Job
+from commsched.torch.private import names
+from commsched.torch.rewriting import Plan, apply_plan
+from commsched.torch.rewriting.plan import Bucket
 
 c10d = torch.ops._c10d_functional
 
@@ -191,10 +185,7 @@ def test_launches_in_graphs_that_a_graph_calls_count():
         called = b.add("cond", cond_op, (True, *branches, (x,)), (x,))
         return (b.item("item", called, 0),)
 
-    class Owner(torch.nn.Module):
-        yes = no = inner
-
-    gm = build([("x", (4,))], body, Owner())
+    gm = build([("x", (4,))], body, yes=inner, no=inner)
     assert Launches.of(gm.graph).names == ("cond",)
 
 

@@ -18,9 +18,9 @@ c10d = torch.ops._c10d_functional
 INPUTS = [("x", (4,)), ("y", (4,))]
 
 
-def behind(body, module=None, inputs=None):
+def behind(body, **held):
     """Returns the dependences by name."""
-    gm = build(inputs or INPUTS, body, module)
+    gm = build(INPUTS, body, **held)
     found = memory_dependences(gm.graph.nodes)
     return {
         node.name: sorted(other.name for other in others)
@@ -135,18 +135,13 @@ def test_graphs_that_write_inside():
         b.add("inner", aten.mul_.Scalar, (a, 2), a)
         return (b.add("cos", aten.cos, (a,), b.like(a)),)
 
-    root = torch.nn.Module()
-    root.region = build([("a", (4,))], write)
-
     def body(b, x, y):
-        held = b.graph.get_attr("region")
         first = b.add("first", aten.sin, (x,), b.like(x))
-        call = b.add("call", torch.ops.higher_order.invoke_subgraph,
-                     (held, "region", x), (b.like(x),))
+        call = b.invoke("call", "region", x, value=(b.like(x),))
         item = b.item("item", call, 0)
         return first, item, b.add("second", aten.sin, (x,), b.like(x))
 
-    found = behind(body, root)
+    found = behind(body, region=build([("a", (4,))], write))
     assert found["call"] == ["first"] and found["second"] == ["call"]
 
 

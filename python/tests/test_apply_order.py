@@ -159,19 +159,14 @@ def test_other_calls_stay_whole():
         sin = g.add("sin", aten.sin, (x,), g.like(x))
         return (g.add("cos", aten.cos, (sin,), g.like(x)),)
 
-    root = torch.nn.Module()
-    root.region = build([("a", (4, 4))], body)
-
     def uses(g, x):
-        op = torch.ops.higher_order.invoke_subgraph
-        held = g.graph.get_attr("region")
-        call = g.add("call", op, (held, "region", x), (g.like(x),))
+        call = g.invoke("call", "region", x, value=(g.like(x),))
         item = g.item("item", call, 0)
         exp = g.add("exp", aten.exp, (x,), g.like(x))
         log = g.add("log", aten.log, (x,), g.like(x))
         return item, exp, log
 
-    gm = build([("x", (4, 4))], uses, root)
+    gm = build([("x", (4, 4))], uses, region=build([("a", (4, 4))], body))
     apply_plan(gm, Plan(("call_sin", "log", "call_cos", "exp")))
     assert names(gm) == [
         "x", "log", "region", "call", "item", "exp", "output"

@@ -254,17 +254,13 @@ def test_calls_take_the_place_of_what_they_run_and_of_nothing_else():
 
         return build([("a", (4, 4))], body)
 
-    root = torch.nn.Module()
-    root.one, root.two = region("a_sin", "cos"), region("sin", "cos")
-
     def uses(g, x):
-        op = torch.ops.higher_order.invoke_subgraph
         for name, held in (("wrap", "one"), ("wrap_a", "two")):
-            body = g.graph.get_attr(held)
-            call = g.add(name, op, (body, held, x), (g.like(x),))
+            call = g.invoke(name, held, x, value=(g.like(x),))
             x = g.item(f"{name}_item", call, 0)
         return (x,)
 
-    gm = build([("x", (4, 4))], uses, root)
+    held = {"one": region("a_sin", "cos"), "two": region("sin", "cos")}
+    gm = build([("x", (4, 4))], uses, **held)
     order = ("wrap_a_sin", "wrap_a_sin_1", "wrap_a_cos", "wrap_cos")
     assert place_calls(order, gm.graph) == ["wrap_a", "wrap"]

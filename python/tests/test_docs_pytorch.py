@@ -38,7 +38,6 @@ def installed(tmp_path, monkeypatch, opt_program):
     monkeypatch.chdir(tmp_path)
     # What was compiled before would not be scheduled again, nor explained.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
-    torch._dynamo.reset()
     with without_compiler():  # No result is looked at.
         yield tmp_path
 

@@ -84,16 +84,13 @@ def test_odd_names_are_quoted(imported):
 
 def test_group_object_and_group_from_a_node(fake_world, imported):
     fake_world(8)
-    world = torch.distributed.group.WORLD
 
     def uses(g, x):
         held = g.graph.get_attr("world")
         y = g.add("ar", c10d.all_reduce, (x, "sum", held), g.like(x))
         return g.add("w", c10d.wait_tensor, (y,), g.like(x))
 
-    root = torch.nn.Module()
-    root.world = world
-    text = imported(build([("x", (4,))], uses, root))
+    text = imported(build([("x", (4,))], uses, world=torch.distributed.group.WORLD))
     assert declarations(text) == ["commsched.group @pg_0 size(8) ranks_per_node(8)"]
 
 
@@ -176,9 +173,7 @@ def test_group_of_a_mesh(fake_world, imported, described):
         y = g.add("ar", c10d.all_reduce, (x, "sum", group), g.like(x))
         return g.add("w", c10d.wait_tensor, (y,), g.like(x))
 
-    root = torch.nn.Module()
-    root.mesh = mesh
-    (group,) = declarations(imported(build([("x", (4,))], uses, root)))
+    (group,) = declarations(imported(build([("x", (4,))], uses, mesh=mesh)))
     assert group.endswith(" size(4) ranks_per_node(4) stride(2)")
 
 

@@ -31,11 +31,9 @@ def names(text):
 
 def regions(g, x):
     """Calls one graph twice; the second time on what the first one gives."""
-    op = torch.ops.higher_order.invoke_subgraph
-    held = g.graph.get_attr("region")
     value = (g.like(x), g.like(x))
-    one = g.add("one", op, (held, "region", x), value)
-    two = g.add("two", op, (held, "region", g.item("i", one, 0)), value)
+    one = g.invoke("one", "region", x, value=value)
+    two = g.invoke("two", "region", g.item("i", one, 0), value=value)
     one.meta["nn_module_stack"] = {"": ("L['self'].layers[0]", object)}
     one.meta["partitioner_tag"] = "is_forward"
     one.meta["recompute"] = CheckpointPolicy.PREFER_SAVE
@@ -44,9 +42,7 @@ def regions(g, x):
 
 
 def with_region():
-    root = torch.nn.Module()
-    root.region = body()
-    return build([("x", (4, 4))], regions, root)
+    return build([("x", (4, 4))], regions, region=body())
 
 
 def test_region_that_is_called_twice(imported):
@@ -60,18 +56,12 @@ def test_region_that_is_called_twice(imported):
 
 
 def test_names_of_a_region_are_nobody_elses(imported):
-    root = torch.nn.Module()
-    root.region = body()
-
     def uses(g, x):
-        value = (g.like(x), g.like(x))
-        held = g.graph.get_attr("region")
-        call = g.add("one", torch.ops.higher_order.invoke_subgraph,
-                     (held, "region", x), value)
+        call = g.invoke("one", "region", x, value=(g.like(x), g.like(x)))
         other = g.add("one_mm", aten.neg, (x,), g.like(x))
         return g.item("i", call, 0), other
 
-    text = imported(build([("x", (4, 4))], uses, root), **GROUPS)
+    text = imported(build([("x", (4, 4))], uses, region=body()), **GROUPS)
     assert 'commsched.name = "one_mm_1", flops' in text
     assert '"aten.neg"(%x) {commsched.name = "one_mm", split' in text
 
@@ -101,17 +91,13 @@ def test_region_in_a_region_with_a_tensor_of_its_own(imported):
         return (g.add("add", aten.add.Tensor, (g.item("i", call, 0), table),
                       g.like(x)),)
 
-    inner = torch.nn.Module()
-    inner.region, inner.table = body(), torch.zeros(4, 4)
-    root = torch.nn.Module()
-    root.outer = build([("b", (4, 4))], middle, inner)
-
     def outer(g, x):
         op = torch.ops.higher_order.tag_activation_checkpoint
         call = g.add("c", op, (g.graph.get_attr("outer"), x), (g.like(x),))
         return g.item("r", call, 0)
 
-    text = imported(build([("x", (4, 4))], outer, root), **GROUPS)
+    inner = build([("b", (4, 4))], middle, region=body(), table=torch.zeros(4, 4))
+    text = imported(build([("x", (4, 4))], outer, outer=inner), **GROUPS)
     assert names(text) == ["%c_call_mm", "%c_call_ar", "%c_call_w", "%c_add"]
     assert '"aten.add.Tensor"(%c_call_w, %c_table)' in text
     assert '%c_table: tensor<4x4xf32> {commsched.role = "parameter"}' in text
@@ -183,13 +169,10 @@ def test_operators_that_a_scheduler_has_tied(imported):
 def test_region_of_which_nothing_is_known_stays_one_operator(imported):
     inner = torch.fx.Graph()
     inner.output((inner.call_function(aten.neg.default, (inner.placeholder("a"),)),))
-    root = torch.nn.Module()
-    root.region = torch.fx.GraphModule(torch.nn.Module(), inner)
+    region = torch.fx.GraphModule(torch.nn.Module(), inner)
 
     def uses(g, x):
-        op = torch.ops.higher_order.invoke_subgraph
-        held = g.graph.get_attr("region")
-        return g.item("i", g.add("c", op, (held, "r", x), (g.like(x),)), 0)
+        return g.item("i", g.invoke("c", "region", x, value=(g.like(x),)), 0)
 
-    (call,) = lines(imported(build([("x", (4,))], uses, root)))
+    (call,) = lines(imported(build([("x", (4,))], uses, region=region)))
     assert '"higher_order.invoke_subgraph"(%x)' in call

@@ -10,22 +10,21 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch import import_graph_module
 from commsched.torch.importer.errors import GraphImportError
+from graphs import build
 
 
 def marked_graph():
     """sin and cos of an argument, as the two sides of a joint graph."""
-    graph = torch.fx.Graph()
-    x = graph.placeholder("x")
-    x.meta["val"] = torch.empty(4)
-    forward = graph.call_function(torch.ops.aten.sin.default, (x,))
-    forward.meta["val"] = torch.empty(4)
-    forward.meta["partitioner_tag"] = "is_forward"
-    forward.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
-    backward = graph.call_function(torch.ops.aten.cos.default, (forward,))
-    backward.meta["val"] = torch.empty(4)
-    backward.meta["partitioner_tag"] = "must_be_in_backward"
-    graph.output((backward,))
-    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+    def body(g, x):
+        forward = g.add("sin_default", torch.ops.aten.sin, (x,), g.like(x))
+        forward.meta["partitioner_tag"] = "is_forward"
+        forward.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+        backward = g.add("cos_default", torch.ops.aten.cos, (forward,), g.like(x))
+        backward.meta["partitioner_tag"] = "must_be_in_backward"
+        return (backward,)
+
+    return build([("x", (4,))], body)
 
 
 def line_of(text, name):

@@ -9,7 +9,7 @@ import torch
 import captures
 from commsched.torch import GraphImportError, GraphSpec, import_graph_module
 from commsched.torch.importer.modules import clean_path
-from graphs import build, fake_trace
+from graphs import build
 from torch import nn
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
@@ -143,8 +143,8 @@ def test_module_paths_are_those_of_named_modules(path, clean):
     assert clean_path(path) == clean
 
 
-# -- What a joint graph is to a partitioner: which outputs are the forward's,
-# what each argument is, operations with several results.
+# -- What a joint graph is to a partitioner: which outputs are the forward's, and
+# what each argument is.
 
 
 aten = torch.ops.aten
@@ -273,15 +273,3 @@ def test_wrong_numbers_of_outputs_are_errors():
     gm.graph.output_node().meta["desc"] = [plain(0), gradient, plain(1)]
     with pytest.raises(GraphImportError, match="output 2 .* but output 1"):
         import_graph_module(gm, kind="joint")
-
-
-def test_several_results_stay_one_operation(imported):
-    """Whatever of them is in use."""
-    gm = fake_trace(
-        lambda x: aten.native_layer_norm(x, [8], None, None, 1e-5)[1:],
-        torch.ones(4, 8),
-    )
-    text = imported(GraphSpec("joint", gm, "joint", num_fwd_outputs=1))
-    assert "%native_layer_norm:3 = commsched.compute" in text
-    assert text.count("commsched.compute") == 1
-    assert "return %native_layer_norm#1, %native_layer_norm#2" in text

@@ -148,7 +148,6 @@ def test_splits_from_a_list_of_a_tensor_as_dynamo_has_them(fake_world, imported)
         graphs.append(graph)
         return graph
 
-    torch._dynamo.reset()
     with torch._dynamo.config.patch(capture_scalar_outputs=True):
         torch.compile(f, backend=keep, fullgraph=True)(
             torch.empty(4, 8), torch.tensor([2, 2])

@@ -3,17 +3,11 @@
 
 import pytest
 import torch
-pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
+from graphs import build, lines
+from torch._functorch import config, partitioners
+from torch.utils.checkpoint import CheckpointPolicy
 
-from graphs import build, lines  # noqa: E402
-from torch._functorch import config, partitioners  # noqa: E402
-from torch.utils.checkpoint import CheckpointPolicy  # noqa: E402
-
-from commsched.torch import (  # noqa: E402
-    GraphImportError,
-    GraphSpec,
-    import_graphs,
-)
+from commsched.torch import GraphImportError, GraphSpec, import_graphs
 
 ao = torch.ops.ao
 aten = torch.ops.aten

@@ -404,7 +404,6 @@ def test_inductor_compiles_with_it(fake_world, no_roofline):
         whole = c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
         return torch.mm(torch.relu(torch.mm(x, x)), whole)
 
-    torch._dynamo.reset()
     estimator = Listening(runtime_estimator().options)
     step = torch.compile(
         forward,

@@ -10,7 +10,7 @@ from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPa
 
 import commsched.torch as cs
 from commsched.torch import private
-from commsched.torch.compiling import inductor, records
+from commsched.torch.compiling import inductor
 from commsched.torch.compiling.inductor_settings import check_effective
 
 SIMPLE_OVERLAP = "aten_distributed_optimizations.enable_simple_overlap"
@@ -89,7 +89,6 @@ def test_a_pass_that_cannot_be_called_is_an_error(options, error):
 
 
 def test_a_setting_that_undoes_the_schedule_is_warned_of_once():
-    records.reset()
     with config.patch(bucket_all_gathers_fx="all"):
         with pytest.warns(cs.CommSchedWarning, match="bucket_all_gathers_fx"):
             settings = cs.inductor_options()

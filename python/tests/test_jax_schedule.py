@@ -233,11 +233,7 @@ def test_options_are_checked():
     with pytest.raises(cs.OptionsError, match="unknown option 'budget'.*slack"):
         cs.schedule(lowered, budget="5%")
     for name, value in [
-        ("memory_budget", "much"),
-        ("target", "tpu"),
-        ("buckets", "some"),
-        ("mode", None),
-        ("bitwise", 1),
+        ("memory_budget", "much"),  # As others that PyTorch has, too.
         ("slack", -1),
         ("ranks_per_node", 0),
         ("version", "new"),

@@ -3,18 +3,17 @@
 of PyTorch's partitioner."""
 
 import json
-import pathlib
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 import torch
-partitioners = pytest.importorskip("torch._functorch.partitioners")
+from torch._functorch import partitioners
 
-from commsched.torch.importer.targets import target_name  # noqa: E402
+from commsched.torch.importer.targets import target_name
 
-TABLE = Path(__file__).resolve().parents[2] / "data/operations/aten.json"
+TABLES = Path(__file__).parents[2] / "data" / "operations"
 
 
 def _packets(namespace):
@@ -131,7 +130,7 @@ def test_pointwise_table(packets, lists):
         )
     }
     assert tagged == set(map(str, partitioners.pointwise_ops()))
-    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    table = json.loads((TABLES / "aten.json").read_text(encoding="utf-8"))
     assert tagged <= set(table["operators"]["pointwise"])
 
 
@@ -139,13 +138,10 @@ def test_pointwise_table(packets, lists):
 # says about them.
 
 
-TORCH_TABLE = pathlib.Path(__file__).parents[2] / "data" / "operations" / "torch.json"
-
-
 def operators():
     """Yields the name, the overload of PyTorch and the entry of each operator
     of the table that PyTorch has."""
-    for entry in json.loads(TORCH_TABLE.read_text())["operations"]:
+    for entry in json.loads((TABLES / "torch.json").read_text())["operations"]:
         for name in entry["names"]:
             _, namespace, *path = name.split(".")
             if namespace not in ("aten", "prims"):

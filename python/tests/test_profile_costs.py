@@ -7,19 +7,17 @@ import subprocess
 
 import pytest
 
-pytest.importorskip("ijson")
-
-from commsched.profile.__main__ import main, read_trace  # noqa: E402
-from commsched.profile.activities import Activity  # noqa: E402
-from commsched.profile.fused import (  # noqa: E402
+from commsched.profile.__main__ import main, read_trace
+from commsched.profile.activities import Activity
+from commsched.profile.fused import (
     FusedGroup,
     find_anchors,
     group_fused,
     is_fused,
     split,
 )
-from commsched.profile.programs import Target  # noqa: E402
-from test_profile_traces import complete, gpu_events, write  # noqa: E402
+from commsched.profile.programs import Target
+from test_profile_traces import complete, gpu_events, write
 
 PROGRAM = """
 commsched.group @dp size(2)
@@ -47,9 +45,40 @@ func.func @step(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>)
 
 @pytest.fixture
 def program(tmp_path):
-    path = tmp_path / "step.mlir"
-    path.write_text(PROGRAM)
-    return str(path)
+    """Writes a program; returns its path."""
+
+    def write_program(text=PROGRAM, name="step"):
+        path = tmp_path / f"{name}.mlir"
+        path.write_text(text)
+        return str(path)
+
+    return write_program
+
+
+@pytest.fixture
+def measure(tmp_path, capsys):
+    """Runs the command; returns the cost file, what it says of operations by name,
+    and the report. A trace is a path or a list of events."""
+
+    def run(traces, *programs):
+        traces = [
+            trace if isinstance(trace, str) else
+            write(tmp_path / f"{rank}.json", trace, distributedInfo={"rank": rank})
+            for rank, trace in enumerate(traces)
+        ]
+        output = tmp_path / "costs.json"
+        given = [word for path in programs for word in ("--program", path)]
+        command = [*traces, *given, "-o", str(output), "--format=json"]
+        assert main(command) == 0
+        costs = json.loads(output.read_text())
+        named = {row["name"]: row for row in costs["operations"] if "name" in row}
+        return costs, named, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def times(named):
+    return {name: row["time_ns"] for name, row in named.items()}
 
 
 def operator(name, begin, length, *shapes):
@@ -77,22 +106,11 @@ def host_step(number, slower=0):
     ]
 
 
-def times(path):
-    with open(path, encoding="utf-8") as file:
-        costs = json.load(file)
-    return costs, {
-        row["name"]: row["time_ns"] for row in costs["operations"]
-        if "name" in row}
-
-
-def test_costs(program, tmp_path, capsys):
-    trace = write(tmp_path / "t.json", [
-        *host_step(0), *host_step(1, slower=20), *host_step(2, slower=50)])
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", program, "-o", output, "--format=json"]) == 0
-    costs, by_name = times(output)
-    assert by_name == {"mm": 10_000, "relu": 5_000, "sum": 120_000,
-                       "mm_1": 12_000, "gather": 50_000, "mm_2": 30_000}
+def test_costs(program, measure):
+    trace = [*host_step(0), *host_step(1, slower=20), *host_step(2, slower=50)]
+    costs, named, report = measure([trace], program())
+    assert times(named) == {"mm": 10_000, "relu": 5_000, "sum": 120_000,
+                            "mm_1": 12_000, "gather": 50_000, "mm_2": 30_000}
     # 30 us over the two medians, rounded up.
     assert costs["slack_percent"] == -(-100 * 30 // 170)
     types = "(tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>"
@@ -101,7 +119,6 @@ def test_costs(program, tmp_path, capsys):
             if row.get("types") == types] == [10_000]
     assert {row["collective"]: row["bytes"] for row in costs["rows"]} == {
         "all_gather": 64 * 64 * 4, "all_reduce": 32 * 64 * 4}
-    report = json.loads(capsys.readouterr().out)
     # 10 + 5 + 120 + 12 + 50 + 30: every wait is behind its start.
     assert report["step"]["predicted_ns"] == 227_000
     assert report["step"]["measured_ns"] == 900_000
@@ -112,8 +129,8 @@ def test_costs(program, tmp_path, capsys):
 
 
 def test_scheduling_gain(program, tmp_path, capsys):
-    trace = write(tmp_path / "t.json", host_step(0))
-    assert main([trace, "--program", program, "--exposure", "--format=json"]) == 0
+    command = [write(tmp_path / "t.json", host_step(0)), "--program", program()]
+    assert main([*command, "--exposure", "--format=json"]) == 0
     report = json.loads(capsys.readouterr().out)
     predicted = report["predicted"]
     assert predicted["step_ns"] == 207_000
@@ -122,15 +139,14 @@ def test_scheduling_gain(program, tmp_path, capsys):
     gathers = [c for c in report["collectives"] if c["kind"] == "all_gather"]
     assert gathers[0]["name"] == "gather"
     assert gathers[0]["exposed_ns"] == 50_000 and gathers[0]["limited_by"]
-    assert main([trace, "--program", program, "--exposure"]) == 0
+    assert main([*command, "--exposure"]) == 0
     assert "behind commsched-pipeline" in capsys.readouterr().out
 
 
-def test_gloo_reduces_for_scatters(tmp_path):
+def test_gloo_reduces_for_scatters(program, measure):
     """Gloo has no reduce_scatter: an all_reduce of that size that is none of
     the program's is one."""
-    program = tmp_path / "step.mlir"
-    program.write_text("""
+    path = program("""
 commsched.group @dp size(2)
 func.func @step(%x: tensor<32x64xf32>)
     -> (tensor<16x64xf32>, tensor<32x64xf32>) {
@@ -148,22 +164,19 @@ func.func @step(%x: tensor<32x64xf32>)
         complete("gloo:all_reduce", "user_annotation", 100 * i, 10 + i, **{
             "Input Dims": [[32, 64]], "Input type": ["float"]})
         for i in range(3)]
-    trace = write(tmp_path / "t.json", [complete("aten::sin", "cpu_op", 0, 1), *events])
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", str(program), "-o", output]) == 0
-    assert times(output)[1] == {"reduce": 10_000, "scatter": 11_000}
+    trace = [complete("aten::sin", "cpu_op", 0, 1), *events]
+    _, named, _ = measure([trace], path)
+    assert times(named) == {"reduce": 10_000, "scatter": 11_000}
 
 
-def test_trace_without_shapes(program, tmp_path, capsys):
+def test_trace_without_shapes(program, measure, tmp_path, capsys):
     events = host_step(0)
     for event in events:
         event["args"].pop("Input Dims", None)
-    trace = write(tmp_path / "t.json", events)
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", program, "-o", output]) == 0
-    assert times(output)[1]["mm_2"] == 30_000
+    _, named, _ = measure([events], program())
+    assert times(named)["mm_2"] == 30_000
     trace = write(tmp_path / "t.json", host_step(0)[:-3])
-    assert main([trace, "--program", program]) == 0
+    assert main([trace, "--program", program()]) == 0
     text = capsys.readouterr().out
     assert "4 operations matched by 4 activities of 1 steps" in text
     assert "2 operations not in the trace: gather, mm_2" in text
@@ -172,7 +185,7 @@ def test_trace_without_shapes(program, tmp_path, capsys):
 def test_other_model(program, tmp_path, capsys):
     trace = write(tmp_path / "t.json", [operator("aten::mm", 0, 10, (8, 8), (8, 8))])
     output = tmp_path / "costs.json"
-    assert main([trace, "--program", program, "-o", str(output)]) == 1
+    assert main([trace, "--program", program(), "-o", str(output)]) == 1
     error = capsys.readouterr().err
     assert trace in error and "expected a trace of the same model" in error
     assert "'aten.mm' of f32[8, 8], f32[8, 8]" in error
@@ -180,7 +193,7 @@ def test_other_model(program, tmp_path, capsys):
     missing = str(tmp_path / "none" / "costs.json")
     trace = write(tmp_path / "t.json", host_step(0))
     for words, message in (
-        (["--program", program, "-o", missing], "No such file or directory"),
+        (["--program", program(), "-o", missing], "No such file or directory"),
         (["--program", str(tmp_path / "none.mlir")], "none.mlir"),
     ):
         assert main([trace, *words]) == 1
@@ -189,34 +202,29 @@ def test_other_model(program, tmp_path, capsys):
         main([trace])
 
 
-def test_several_programs(program, tmp_path, capsys):
+def test_several_programs(program, measure, tmp_path, capsys):
     """A forward and a backward in files of their own."""
-    backward = tmp_path / "backward.mlir"
-    backward.write_text("""
+    forward, backward = program(), program("""
 func.func @backward(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %y = commsched.compute "aten.sin"(%x) {commsched.name = "sin"}
       : (tensor<32x64xf32>) -> tensor<32x64xf32>
   return %y : tensor<32x64xf32>
-}""")
-    trace = write(tmp_path / "t.json", host_step(0))
-    output = str(tmp_path / "costs.json")
-    both = [trace, "--program", program, "--program", str(backward)]
-    assert main([*both, "-o", output, "--format=json"]) == 0
-    costs, by_name = times(output)
-    assert by_name["sin"] == 1_000 and by_name["mm_2"] == 30_000
-    assert {row["name"]: row["function"] for row in costs["operations"]
-            if "name" in row}["sin"] == "backward"
-    report = json.loads(capsys.readouterr().out)
+}""", "backward")
+    _, named, report = measure([host_step(0)], forward, backward)
+    assert times(named)["sin"] == 1_000 and times(named)["mm_2"] == 30_000
+    assert named["sin"]["function"] == "backward"
     assert report["step"]["predicted_ns"] == 208_000
     assert report["not_in_program"] == {}
+    trace = write(tmp_path / "t.json", host_step(0))
+    both = [trace, "--program", forward, "--program", backward]
     assert main([*both, "--exposure", "--format=json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["predicted"]["scheduled_ns"] <= 196_000
-    assert main([*both, "--program", program]) == 1
+    assert main([*both, "--program", forward]) == 1
     assert "has a function '@step', and so has" in capsys.readouterr().err
 
 
-def test_torch_profiler(program, tmp_path):
+def test_torch_profiler(program, measure, tmp_path):
     """A real trace of two gloo ranks."""
     pytest.importorskip("torch")
     from profiled import record_ranks
@@ -224,12 +232,9 @@ def test_torch_profiler(program, tmp_path):
 
     run_ranks(record_ranks, 2, args=(str(tmp_path),))
     traces = [str(tmp_path / f"{rank}.json.gz") for rank in range(2)]
-    output = str(tmp_path / "costs.json")
-    assert main([*traces, "--program", program, "-o", output]) == 0
-    costs, by_name = times(output)
-    assert sorted(by_name) == ["gather", "mm", "mm_1", "mm_2", "relu", "sum"]
-    counts = {row["count"] for row in costs["operations"] if "name" in row}
-    assert counts == {6}
+    _, named, _ = measure(traces, program())
+    assert sorted(named) == ["gather", "mm", "mm_1", "mm_2", "relu", "sum"]
+    assert {row["count"] for row in named.values()} == {6}
 
 
 @pytest.mark.parametrize("runs, steps, activities", [
@@ -238,13 +243,12 @@ def test_torch_profiler(program, tmp_path):
     # The measured runs are steps; the warm-up is none.
     (["--repeat=4", "--timeline-runs=all"], 8, 48),
 ])
-def test_timeline_of_a_run(program, tmp_path, capsys, built, runs, steps, activities):
+def test_timeline_of_a_run(program, tmp_path, measure, built, runs, steps, activities):
     timeline = str(tmp_path / "timeline.json")
     subprocess.run(
-        [built("commsched-run"), program, "--ranks=2", f"--timeline={timeline}",
+        [built("commsched-run"), program(), "--ranks=2", f"--timeline={timeline}",
          "--modelled-times", "--emulate-data=0", *runs], check=True)
-    assert main([timeline, "--program", program, "--format=json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    *_, report = measure([timeline], program())
     assert report["not_in_trace"] == [] and report["not_in_program"] == {}
     assert report["ranks"] == 2 and report["steps"] == steps
     assert report["matched"] == {"operations": 6, "activities": activities}
@@ -254,10 +258,9 @@ def test_timeline_of_a_run(program, tmp_path, capsys, built, runs, steps, activi
     assert step["predicted_ns"] == step["model_ns"]
 
 
-def test_gpu_trace(tmp_path, capsys):
+def test_gpu_trace(program, measure):
     """Kernels get the operation of the operator that launched them."""
-    program = tmp_path / "step.mlir"
-    program.write_text("""
+    path = program("""
 commsched.group @dp size(2)
 func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %s: tensor<16xf32>)
     -> (tensor<8x8xf32>, tensor<32xf32>) {
@@ -273,17 +276,10 @@ func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %s: tensor<16xf32>)
     events.append(complete("void fused_kernel()", "kernel", 1970, 1, 7, correlation=7))
     # Launched in no step.
     events.append(complete("memset", "gpu_memset", 5000, 1, 7))
-    traces = [
-        write(tmp_path / f"{rank}.json", events,
-              distributedInfo={"rank": rank}) for rank in range(2)]
-    output = str(tmp_path / "costs.json")
-    assert main([*traces, "--program", str(program), "-o", output,
-                 "--format=json"]) == 0
-    costs, by_name = times(output)
+    costs, named, report = measure([events, events], path)
     # 40 and 41 us on both ranks: the lower of the two in the middle.
-    assert by_name == {"mm": 40_000, "gather": 50_000}
+    assert times(named) == {"mm": 40_000, "gather": 50_000}
     assert costs["slack_percent"] == 0
-    report = json.loads(capsys.readouterr().out)
     assert report["ranks"] == 2 and report["steps"] == 4
     assert report["not_in_program"] == {"void fused_kernel()": 2}
     assert report["outside_steps"] == 2
@@ -314,12 +310,14 @@ func.func @step(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>)
 SMALL, SQUARE = (32, 64), (64, 64)
 
 
-def test_synthetic_step(tmp_path, capsys):
+#: What the products take in traces of it, and what the kernels have taken.
+FUSED_TIMES = {"neg": 2_000, "mm": 10_000, "exp": 6_000, "add": 2_000, "mm_1": 20_000}
+
+
+def test_synthetic_step(program, measure, tmp_path, capsys):
     """Compiled products write into given buffers; a kernel computes what is
     between them."""
-    program = tmp_path / "step.mlir"
-    program.write_text(FUSED_PROGRAM)
-    trace = write(tmp_path / "t.json", [
+    path, trace = program(FUSED_PROGRAM), [
         complete("graph_0_cpp_fused_neg_0", "cpu_op", 1, 2),
         operator("aten::mm", 10, 10, SMALL, SQUARE, SMALL),
         complete("triton_poi_fused_add_exp_1", "cpu_op", 30, 8),
@@ -327,26 +325,21 @@ def test_synthetic_step(tmp_path, capsys):
         operator("aten::_fused_adamw_", 80, 5, SQUARE),
         # Of another graph.
         complete("triton_poi_fused_2", "cpu_op", 90, 3),
-    ])
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", str(program), "-o", output, "--format=json"]) == 0
-    costs, by_name = times(output)
-    assert by_name == {"neg": 2_000, "mm": 10_000, "exp": 6_000,
-                       "add": 2_000, "mm_1": 20_000}
+    ]
+    costs, named, report = measure([trace], path)
+    assert times(named) == FUSED_TIMES
     # Only what runs alone says what its operator takes elsewhere.
     assert {row["operator"] for row in costs["operations"]
             if "types" in row} == {"aten.mm"}
-    report = json.loads(capsys.readouterr().out)
     assert report["matched"] == {"operations": 5, "activities": 4}
     assert report["fused"] == {"operations": 3, "kernels": 2}
     assert report["not_in_trace"] == []
     assert report["not_in_program"] == {"aten._fused_adamw": 1, "triton_poi_fused_2": 1}
-    assert main([trace, "--program", str(program)]) == 0
-    assert "3 of these operations by 2 fused kernels" in \
-        capsys.readouterr().out
+    assert main([write(tmp_path / "t.json", trace), "--program", path]) == 0
+    assert "3 of these operations by 2 fused kernels" in capsys.readouterr().out
 
 
-def test_compiled_step(tmp_path, capsys):
+def test_compiled_step(measure, tmp_path):
     """A real forward and backward by Inductor: all that it has fused is
     matched, and the step is what its kernels take."""
     pytest.importorskip("torch")
@@ -355,9 +348,7 @@ def test_compiled_step(tmp_path, capsys):
 
     run_ranks(record, 1, args=(str(tmp_path),))
     trace, program = (str(tmp_path / name) for name in ("step.json.gz", "step.mlir"))
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", program, "-o", output, "--format=json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    *_, report = measure([trace], program)
     assert report["not_in_trace"] == []
     assert not any("fused" in name for name in report["not_in_program"])
     activities = [activity for step in read_trace(trace, {"aten.mm"}).steps
@@ -373,25 +364,21 @@ def test_compiled_step(tmp_path, capsys):
     assert 0 < step["predicted_ns"] <= step["measured_ns"]
 
 
-def test_gpu_kernels(tmp_path):
+def test_gpu_kernels(program, measure):
     """Kernels of Triton are those of the compiled graph, or have operators of
     their own."""
-    program = tmp_path / "step.mlir"
-    program.write_text(FUSED_PROGRAM)
     product = {"Input Dims": [SMALL, SQUARE, SMALL], "Input type": ["float"]}
     launched = [("triton_poi_fused_neg_0", 1, 2), ("gemm", 2, 10),
                 ("triton_poi_fused_add_exp_1", 3, 8), ("gemm", 4, 20)]
-    trace = write(tmp_path / "t.json", [
+    trace = [
         complete("CompiledFunction", "cpu_op", 1, 90, **{"External id": 1}),
         complete("aten::mm", "cpu_op", 10, 5, **{"External id": 2, **product}),
         complete("triton_poi_fused_add_exp_1", "cpu_op", 20, 5, **{"External id": 3}),
         complete("aten::mm", "cpu_op", 30, 5, **{"External id": 4, **product}),
         *(complete(name, "kernel", 100 * number, length, 7, **{"External id": number})
-          for name, number, length in launched)])
-    output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", str(program), "-o", output]) == 0
-    assert times(output)[1] == {"neg": 2_000, "mm": 10_000, "exp": 6_000,
-                                "add": 2_000, "mm_1": 20_000}
+          for name, number, length in launched)]
+    _, named, _ = measure([trace], program(FUSED_PROGRAM))
+    assert times(named) == FUSED_TIMES
 
 
 def computation(name, begin):

@@ -7,19 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("ijson")
-
-from commsched.profile.__main__ import main, read_trace  # noqa: E402
-from commsched.profile.exposure import (  # noqa: E402
-    measure_all,
-    median_exposures,
-)
-from commsched.profile.kinds import kind_of  # noqa: E402
-from commsched.profile.report import (  # noqa: E402
-    exposure_report,
-    exposure_text,
-)
-from profile_traces import Rank  # noqa: E402
+from commsched.profile.__main__ import main, read_trace
+from commsched.profile.exposure import measure_all, median_exposures
+from commsched.profile.kinds import kind_of
+from commsched.profile.report import exposure_report, exposure_text
+from profile_traces import Rank
 
 
 def exposures(*paths):

@@ -6,14 +6,12 @@ import random
 
 import pytest
 
-pytest.importorskip("ijson")
-
-from commsched.profile import tax  # noqa: E402
-from commsched.profile.__main__ import main  # noqa: E402
-from commsched.profile.activities import Activity  # noqa: E402
-from commsched.profile.inflight import InFlight  # noqa: E402
-from commsched.profile.predictions import predict  # noqa: E402
-from test_profile_traces import complete, write  # noqa: E402
+from commsched.profile import tax
+from commsched.profile.__main__ import main
+from commsched.profile.activities import Activity
+from commsched.profile.inflight import InFlight
+from commsched.profile.predictions import predict
+from test_profile_traces import complete, write
 
 ELEMENTS = 4096
 _GATHER = f"""\

@@ -7,12 +7,10 @@ import sys
 
 import pytest
 
-pytest.importorskip("ijson")
-
-from commsched.profile.__main__ import main, read_trace  # noqa: E402
-from commsched.profile.activities import lower_median  # noqa: E402
-from commsched.profile.kineto import operator_name  # noqa: E402
-from profile_traces import complete  # noqa: E402
+from commsched.profile.__main__ import main, read_trace
+from commsched.profile.activities import lower_median
+from commsched.profile.kineto import operator_name
+from profile_traces import complete
 
 
 def gpu_events():

@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ijson")
-
-from commsched import demo  # noqa: E402
-from commsched.profile import page as pages  # noqa: E402
-from commsched.profile.__main__ import main  # noqa: E402
-from profile_traces import Rank  # noqa: E402
-from test_demo import REPEATED  # noqa: E402
+from commsched import demo
+from commsched.profile import page as pages
+from commsched.profile.__main__ import main
+from profile_traces import Rank
+from test_demo import REPEATED
 
 ROOT = Path(__file__).parents[2]
 

@@ -394,8 +394,6 @@ class Block(nn.Module):
 def make(fake_world):
     """Makes an adopted model of blocks."""
     fake_world(2)
-    torch._dynamo.reset()
-    records.reset()
 
     def make(*blocks):
         mesh = init_device_mesh("cpu", (2,))

@@ -134,8 +134,7 @@ def train(opt_program):
             partitioner = Partitioner(Options(**options))
         return Trained(model, inputs, partitioner, dynamic)
 
-    yield train
-    torch._dynamo.reset()
+    return train
 
 
 def test_less_memory_saves_less(train):

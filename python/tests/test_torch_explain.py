@@ -38,10 +38,8 @@ def inputs(world):
 @pytest.fixture
 def step(fake_world):
     """A compiled function with gathers that can be hidden."""
-    torch._dynamo.reset()
     forward = gathering(8, fake_world(8))
-    yield torch.compile(forward, backend=commsched, options={"inner": "eager"})
-    torch._dynamo.reset()
+    return torch.compile(forward, backend=commsched, options={"inner": "eager"})
 
 
 def test_explain_prints_what_it_returns(step, capsys):
@@ -77,13 +75,11 @@ def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
         [{"operator": f"aten.mm.default({', '.join(products)})", "time_ns": 100_000}],
         name="", source="", device="",
     )
-    torch._dynamo.reset()
     options = {"inner": "eager", "target": "b200", "profile": str(profile)}
     step = torch.compile(
         gathering(8, fake_world(8)), backend=commsched, options=options
     )
     step(*inputs(8))
-    torch._dynamo.reset()
     text = str(cs.explain(step))
     assert f"pins the times that the profile has for {LAYERS} operators" in text
     (line,) = [line for line in text.splitlines() if "simulated:" in line]
@@ -115,7 +111,6 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
         def forward(self, x):
             return x.sin()
 
-    torch._dynamo.reset()
     model = torch.nn.Sequential(Block(), Block())
     for block in model:
         block.compile(backend=commsched, options={"inner": "eager"})

@@ -5,31 +5,21 @@ import dataclasses
 
 import pytest
 import torch
-pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
+import host_kernels
+import partitioned
+from captures import Capture, aot_backend
+from partitioned import Trained, are_equal
+from torch._functorch.partitioners import default_partition
 
-import host_kernels  # noqa: E402
-import partitioned  # noqa: E402
-from partitioned import Trained, are_equal  # noqa: E402
-from torch._functorch.partitioners import default_partition  # noqa: E402
-
-from commsched.torch.compiling.backend import commsched  # noqa: E402
-from commsched.torch.compiling.partition_facts import (  # noqa: E402
-    partition_notes,
-)
-from commsched import opt  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from commsched.torch.compiling.options import Options  # noqa: E402
-from commsched.torch.compiling.partitioner import (  # noqa: E402
-    Partitioner,
-    decide,
-)
-from commsched.torch.private import transfers  # noqa: E402
-from commsched.torch.rewriting.halves import split_joint  # noqa: E402
-from commsched.torch.rewriting.partition import (  # noqa: E402
-    Partition,
-    Quantized,
-    make_partition,
-)
+from commsched.torch.compiling.backend import commsched
+from commsched.torch.compiling.partition_facts import partition_notes
+from commsched import opt
+from commsched.torch.compiling import records
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partitioner import Partitioner, decide
+from commsched.torch.private import transfers
+from commsched.torch.rewriting.halves import split_joint
+from commsched.torch.rewriting.partition import Partition, Quantized, make_partition
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -41,7 +31,6 @@ _MODELS = ("perceptron", "deep", "dynamic", "written")
 def kernels():
     with host_kernels.installed():
         yield
-    torch._dynamo.reset()
 
 
 class Offloading:
@@ -138,17 +127,9 @@ def test_what_lives_on_stays_on_the_device():
 
 
 def test_a_second_backward_finds_what_the_first_did():
-    model, inputs, dynamic = partitioned.case("deep")
-    from torch._dynamo.backends.common import aot_autograd
-    from torch._functorch.aot_autograd import make_boxed_func
-
-    step = torch.compile(
-        model,
-        backend=aot_autograd(
-            fw_compiler=lambda gm, _: make_boxed_func(gm.forward),
-            partition_fn=Offloading(),
-        ),
-    )
+    model, inputs, _ = partitioned.case("deep")
+    backend = aot_backend(Capture(), partition_fn=Offloading())
+    step = torch.compile(model, backend=backend)
     loss = step(inputs[0]).sum()
     loss.backward(retain_graph=True)
     first = [p.grad.clone() for p in model.parameters()]
@@ -180,11 +161,6 @@ def test_a_cpu_keeps_what_it_saves(monkeypatch):
     assert not transfers.has_transfers(found.forward.graph)
 
 
-def test_a_partition_with_offloads_is_text():
-    partition = Partition(("a", "b"), offloaded=("b",))
-    assert Partition.from_json(partition.to_json()) == partition
-
-
 def offload_all(monkeypatch):
     """Lets the partitioner send to the host all that it saves."""
     from commsched.torch.compiling import partitioner
@@ -199,7 +175,6 @@ def offload_all(monkeypatch):
 def test_graphs_with_transfers_are_scheduled(monkeypatch):
     """Graphs without collectives are, too."""
     offload_all(monkeypatch)
-    records.reset()
     model, inputs, _ = partitioned.case("deep")
     options = {"partition": "default", "inner": "eager", "strict": True}
     step = torch.compile(model, backend=commsched, options=options)

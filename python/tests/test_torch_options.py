@@ -5,17 +5,16 @@ import dataclasses
 import math
 
 import pytest
-
-pytest.importorskip("torch")
-
-from commsched.torch import (  # noqa: E402
+import torch
+from commsched.torch import (
     Options,
     OptionsError,
     inductor_options,
     runtime_estimator,
     schedule_pass,
 )
-from installed import write_metadata  # noqa: E402
+from installed import write_metadata
+
 
 def test_a_dictionary_becomes_options():
     options = Options.of({"memory_budget": "10%", "inner": "eager"})
@@ -163,7 +162,6 @@ def installed(tmp_path):
 
 
 def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
-    pytest.importorskip("torch")
     done = run_python(
         """
         import sys
@@ -199,18 +197,15 @@ def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
     ('mode="max-autotune"', r"no mode.*inductor_options\(torch._inductor.list_mode_op"),
 ])
 def test_bad_options_are_errors(call, message):
-    torch = pytest.importorskip("torch")
     from commsched.torch.compiling.backend import commsched
 
     step = eval(f"torch.compile(torch.sin, backend=commsched, {call})")
     with pytest.raises(Exception, match=message):
         step(torch.randn(3))
-    torch._dynamo.reset()
 
 
 def test_a_backward_has_the_options_of_its_forward(fake_world, opt_program):
     """It is compiled when it first runs, whatever became of the options."""
-    import torch
     from torch.distributed.device_mesh import init_device_mesh
 
     from commsched import torch as cs
@@ -234,11 +229,9 @@ def test_a_backward_has_the_options_of_its_forward(fake_world, opt_program):
         assert backward.kind == "backward"
         merged[buckets] = len(backward.merged)
     assert merged == {"off": 0, "auto": 1}
-    torch._dynamo.reset()
 
 
 def test_public_names_are_imported_when_they_are_used(run_python):
-    pytest.importorskip("torch")
     done = run_python(
         """
         import sys

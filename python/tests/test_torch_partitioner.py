@@ -26,12 +26,6 @@ from torch._functorch.partitioners import (
 from torch.fx.experimental._backward_state import BackwardState
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    torch._dynamo.reset()
-
-
 def trained(name, partitioner=None, /, **options):
     model, inputs, dynamic = partitioned.case(name)
     if partitioner is None:
@@ -252,7 +246,7 @@ def saved_by(forward, count):
 
 
 def test_plans_are_text():
-    plan = Partition(("a", "b"), (Quantized("a", "f8E5M2", True),))
+    plan = Partition(("a", "b"), (Quantized("a", "f8E5M2", True),), ("b",))
     assert Partition.from_json(plan.to_json()) == plan
     with pytest.raises(PlanError, match="version 9"):
         Partition.from_json('{"version":9}')

@@ -4,8 +4,8 @@ that the backward gathers again, with the bits of eager."""
 
 import pytest
 import torch
-import partitioned_ranks as ranks  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+import partitioned_ranks as ranks
+from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -79,7 +79,6 @@ def test_results_are_those_of_eager_and_of_pytorch():
 
 def test_saved_values_go_to_the_host_and_come_back():
     """The pass sends them; results are the bits of eager."""
-    pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
     first, second = run_ranks(ranks.train_sent, 2, timeout=400)
     for rank in (first, second):
         assert rank.difference is None, rank.difference

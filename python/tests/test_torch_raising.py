@@ -12,11 +12,9 @@ import time
 
 import pytest
 import torch
-pytest.importorskip("torch.distributed")
-
-import raising_steps as steps  # noqa: E402
-import seeds  # noqa: E402
-from commsched.torch import (  # noqa: E402
+import raising_steps as steps
+import seeds
+from commsched.torch import (
     CommSchedWarning,
     GraphImportError,
     GraphSpec,
@@ -26,15 +24,15 @@ from commsched.torch import (  # noqa: E402
     explain,
     import_graphs,
 )
-from commsched.torch.compiling.options import Options  # noqa: E402
-from commsched.torch.compiling.schedule import optimize_graph  # noqa: E402
-from commsched.torch.private import gloo  # noqa: E402
-from commsched.torch.rewriting import dependences, rewriter  # noqa: E402
-from commsched.torch.rewriting.apply import apply_plan  # noqa: E402
-from commsched.torch.rewriting.dependences import communications  # noqa: E402
-from commsched.torch.rewriting.plan import Plan  # noqa: E402
-from graphs import fake_trace, names  # noqa: E402
-from ranks import RanksFailed, run_ranks  # noqa: E402
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.private import gloo
+from commsched.torch.rewriting import dependences, rewriter
+from commsched.torch.rewriting.apply import apply_plan
+from commsched.torch.rewriting.dependences import communications
+from commsched.torch.rewriting.plan import Plan
+from graphs import fake_trace, names
+from ranks import RanksFailed, run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

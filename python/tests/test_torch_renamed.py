@@ -60,7 +60,6 @@ def train(backend, options=None):
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.detach())
-    torch._dynamo.reset()
     return [*losses, *(p.detach() for p in model.parameters())]
 
 
@@ -226,15 +225,8 @@ def stays(model, match):
 
 
 @pytest.mark.parametrize("path", names.paths("adoption"))
-def test_a_name_that_is_not_there(model, path, monkeypatch):
-    def rename(known):
-        return f"{known}_renamed" if known == path else known
-
-    used, imported = names.USED["adoption"], names.IMPORTED["adoption"]
-    monkeypatch.setitem(names.USED, "adoption", tuple(map(rename, used)))
-    monkeypatch.setitem(
-        names.IMPORTED, "adoption", {k: rename(v) for k, v in imported.items()}
-    )
+def test_a_name_that_is_not_there(model, path, rename):
+    rename(path)
     stays(model, path.replace("()", "").replace(".", r"\.") + "_renamed")
     assert isinstance(model, FSDPModule)
 

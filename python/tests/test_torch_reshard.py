@@ -4,8 +4,8 @@ in the backward."""
 
 import pytest
 import torch
+from captures import Capture, aot_backend
 from commsched import opt, torch as cs
-from commsched.torch import GraphSpec, import_graphs
 from commsched.torch.compiling import schedule
 from commsched.torch.compiling.backend import commsched
 from commsched.torch.compiling.launches import Launches
@@ -52,17 +52,7 @@ def sharded(world, sizes=(8, 8, 8), ranks=2, dtype=torch.float32):
 def compiled_graphs(model, *inputs, partitioner=None):
     """The joint graph's placeholders, the two graphs and the parameters of a
     training step as `torch.compile` makes them."""
-    from torch._dynamo.backends.common import aot_autograd
-    from torch._functorch.aot_autograd import make_boxed_func
-
-    found = {}
-
-    def keep(kind):
-        def compile_graph(gm, _):
-            found[kind] = gm
-            return make_boxed_func(gm.forward)
-
-        return compile_graph
+    found, capture = {}, Capture()
 
     def partition(joint, joint_inputs, **settings):
         found["static"] = settings["static_lifetime_input_indices"]
@@ -72,16 +62,12 @@ def compiled_graphs(model, *inputs, partitioner=None):
 
     def backend(gm, example_inputs):
         found["parameters"] = parameter_inputs(example_inputs)
-        return aot_autograd(
-            fw_compiler=keep("forward"),
-            bw_compiler=keep("backward"),
-            partition_fn=partition,
-        )(gm, example_inputs)
+        return aot_backend(capture, partition_fn=partition)(gm, example_inputs)
 
     torch._dynamo.reset()
     step = torch.compile(model, backend=backend, fullgraph=True)
     step(*inputs).sum().backward()
-    return found
+    return {**found, **dict(capture.graphs)}
 
 
 def gathers(gm):
@@ -97,24 +83,6 @@ def test_shards_are_parameters(fake_world):
     # Those that the partitioner gets have the buffers, too.
     roles = parameter_roles(found["forward"].graph, found["static"])
     assert len(roles) == 9
-
-
-def test_all_collectives_of_parameters_are_found(fake_world, opt_program):
-    found = compiled_graphs(
-        sharded(fake_world),
-        torch.randn(4, 8),
-        partitioner=lambda known: resharding(default_partition, known),
-    )
-    for kind, role, count in (
-        ("forward", "parameter_gather", 6),
-        ("backward", "parameter_gather", 2),
-        ("backward", "gradient_scatter", 6),
-    ):
-        gm = found[kind]
-        roles = parameter_roles(gm.graph, found["parameters"])
-        spec = GraphSpec(kind, gm, kind, roles)
-        text = opt.run(import_graphs([spec]), "--test-commsched-annotate-fsdp")
-        assert text.count(f'commsched.fsdp = "{role}"') == count, text
 
 
 @pytest.mark.parametrize("partitioner, sizes", [
@@ -264,14 +232,12 @@ def texts(monkeypatch):
         return original(text, *options)
 
     monkeypatch.setattr(schedule, "schedule_text", listen)
-    yield found
-    torch._dynamo.reset()
+    return found
 
 
 @pytest.fixture
 def model(fake_world):
     fake_world(4)
-    torch._dynamo.reset()
     mesh = init_device_mesh("cpu", (4,))
     layers = [nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)]
     model = nn.Sequential(*layers)

@@ -64,10 +64,8 @@ def buckets():
 
 
 @pytest.fixture
-def planned(gm, fake_world):
+def planned(gm):
     """The buckets of the whole plan."""
-    from commsched.torch.compiling import records
-
     assert optimize_graph(copy.deepcopy(gm), "inference", MERGED)
     found = buckets()
     assert len(found) > 1
