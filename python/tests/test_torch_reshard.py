@@ -17,7 +17,6 @@ from commsched.torch.compiling.reshard import (
     keep_after_forward,
     repeat_collectives,
     reshard_after_forward,
-    resharding,
 )
 from commsched.torch.compiling.roles import (
     is_parameter,
@@ -85,6 +84,20 @@ def test_shards_are_parameters(fake_world):
     assert len(roles) == 9
 
 
+def first_with(change, partition=default_partition):
+    """A maker of partitioners that change the joint graph first; `change` is given
+    the graph and the parameters."""
+
+    def partitioner(known):
+        def partitioned(joint, inputs, **settings):
+            change(joint, known)
+            return partition(joint, inputs, **settings)
+
+        return partitioned
+
+    return partitioner
+
+
 @pytest.mark.parametrize("partitioner, sizes", [
     (default_partition, (8, 8, 8)),
     (min_cut_rematerialization_partition, (8, 8, 8)),
@@ -97,7 +110,7 @@ def test_gathers_come_again_in_the_backward(fake_world, partitioner, sizes):
     plain = compiled_graphs(model, x, partitioner=lambda _: partitioner)
     assert gathers(plain["forward"]) == 6 and gathers(plain["backward"]) == 0
     again = compiled_graphs(
-        model, x, partitioner=lambda known: resharding(partitioner, known)
+        model, x, partitioner=first_with(reshard_after_forward, partitioner)
     )
     assert gathers(again["forward"]) == 6
     # The first weight has no use in the backward, and biases have none.
@@ -108,20 +121,6 @@ def test_gathers_come_again_in_the_backward(fake_world, partitioner, sizes):
     assert not shapes & {(9, 8), (8, 9)}
     parameters = parameter_roles(again["joint"].graph, again["parameters"])
     assert set(parameters) & {node.name for node in saved}
-
-
-def first_with(change):
-    """A maker of partitioners that change the joint graph first; `change` is given
-    the graph and the parameters."""
-
-    def partitioner(known):
-        def partition(joint, inputs, **settings):
-            change(joint, known)
-            return resharding(default_partition, known)(joint, inputs, **settings)
-
-        return partition
-
-    return partitioner
 
 
 def test_marks_of_checkpointing_stay(fake_world):
@@ -147,11 +146,15 @@ def test_marks_of_checkpointing_stay(fake_world):
 
 
 def test_gathered_parameters_can_be_kept(fake_world):
+    """What is marked to be kept is not marked otherwise later."""
     kept = []
-    found = compiled_graphs(
-        sharded(fake_world), torch.randn(4, 8),
-        partitioner=first_with(lambda *given: kept.append(keep_after_forward(*given))),
-    )
+
+    def change(*given):
+        kept.append(keep_after_forward(*given))
+        reshard_after_forward(*given)
+
+    model = sharded(fake_world)
+    found = compiled_graphs(model, torch.randn(4, 8), partitioner=first_with(change))
     assert kept == [6]
     assert gathers(found["backward"]) == 0
 
@@ -160,7 +163,7 @@ def test_positions_name_primals_in_both_halves(fake_world):
     found = compiled_graphs(
         sharded(fake_world),
         torch.randn(4, 8),
-        partitioner=lambda known: resharding(default_partition, known),
+        partitioner=first_with(reshard_after_forward),
     )
     roles = parameter_roles(found["joint"].graph, found["parameters"])
     positions = {int(name.split("_")[1]) - 1 for name in roles}
@@ -187,16 +190,10 @@ def test_other_ranks_collectives_are_repeated(fake_world):
     """Which gathers come again, and in which order, is what another rank
     says."""
     chosen = ["all_gather_into_tensor_2"]
-
-    def partitioner(_):
-        def partition(joint, inputs, **settings):
-            repeat_collectives(joint, chosen)
-            return default_partition(joint, inputs, **settings)
-
-        return partition
-
-    model = sharded(fake_world)
-    found = compiled_graphs(model, torch.randn(4, 8), partitioner=partitioner)
+    found = compiled_graphs(
+        sharded(fake_world), torch.randn(4, 8),
+        partitioner=first_with(lambda joint, _: repeat_collectives(joint, chosen)),
+    )
     backward = found["backward"]
     names = list(Launches.of(backward.graph).names)
     assert list(repeated_launches(found["joint"].graph, names)) == chosen

@@ -10,7 +10,7 @@ checkpointing, which all partitioners of a joint graph honour.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
@@ -81,17 +81,6 @@ def repeat_collectives(joint: fx.GraphModule, names: Collection[str]) -> None:
             continue
         whole.add(node)
         _mark([node], region)
-
-
-def resharding(partition: Callable, parameters: Collection[int]) -> Callable:
-    """Returns the partitioner `partition` with gathers of parameters in the
-    backward: a `partition_fn` of AOT autograd."""
-
-    def partitioned(joint: fx.GraphModule, inputs, **settings):
-        reshard_after_forward(joint, parameters)
-        return partition(joint, inputs, **settings)
-
-    return partitioned
 
 
 def _next_region(joint: fx.GraphModule) -> int:
