@@ -128,6 +128,19 @@ bool areInOrder(const TextProblem &problem, const Order &order,
   });
 }
 
+TEST(StepScheduler, MakesRoomWhereLowerLimitsDoNot) {
+  // Two gradients are summed over replicas, scattered, and added. The second
+  // sum has room behind the first scatter, but not beside it.
+  TextProblem problem(R"(
+    a = mm 100 -> 80; r = start 100@1 a -> 81; wait r; s = start 10 r' -> 20
+    b = mm 100 a -> 80; wait s; t = start 100@1 b -> 81; wait t
+    u = start 10 t' -> 20; wait u; c = 100 b s' u' -> 20!)");
+  StepSchedulerOptions options;
+  options.effort = 0;
+  options.limitBytes = 80 + 80 + 81;
+  EXPECT_EQ(schedule(problem, options).stepNs, 420);
+}
+
 TEST(StepScheduler, ConstructsWhatTheProgramIsTooStiffFor) {
   // A gather that is needed first comes behind one that is needed last.
   TextProblem problem(R"(
