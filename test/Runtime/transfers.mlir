@@ -1,7 +1,7 @@
 // Values that go to the host and come back are the same, bit for bit, on ranks
 // that are threads; see programs-mpi.test for processes.
 //
-// RUN: rm -rf %t && %rows %s > %t.rows && split-file %t.rows %t && cd %t
+// RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: commsched-run offloaded.mlir --ranks=4 --compare=kept.mlir -o /dev/null | FileCheck %s
 // With modelled times, threads write the outputs while the program goes on.
 // RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times \
@@ -80,7 +80,8 @@ func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
   %y2 = linalg.add ins(%y, %x : !t, !t) outs(%empty : !t) -> !t
   %empty2 = tensor.empty() : !u
   %w2 = linalg.mul ins(%w, %w : !u, !u) outs(%empty2 : !u) -> !u
-  $run(%all = all_gather %y2 on @all dim(0) : !t -> tensor<64x8xf32>)
+  %f = commsched.all_gather %y2 on @all dim(0) : !t -> !commsched.future<tensor<64x8xf32>>
+  %all = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
   %z = linalg.matmul ins(%x, %w : !t, !u) outs(%y : !t) -> !t
   %z2 = linalg.matmul ins(%x, %w2 : !t, !u) outs(%z : !t) -> !t
   return %z2, %all : !t, tensor<64x8xf32>
@@ -93,7 +94,8 @@ func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
 // Arguments and results in the memory of the host, as a backward function and
 // a forward function have.
 func.func @main(%h: !t) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t) {
-  $run(%x = reload %h : !t -> tensor<4x8xbf16>)
+  %in = commsched.reload %h : !t -> !commsched.future<tensor<4x8xbf16>>
+  %x = commsched.wait %in : !commsched.future<tensor<4x8xbf16>>
   %y = commsched.compute "add"(%x, %x) {commsched.runtime_ns = 1000000 : i64}
       : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
   return %x, %y, %h, %h : tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t
@@ -104,9 +106,12 @@ func.func @main(%h: !t) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t) {
 !t = tensor<4x8xbf16, #commsched.host>
 
 func.func @main(%h: !t) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t) {
-  $run(%x = reload %h : !t -> tensor<4x8xbf16>)
-  $run(%h2 = offload %x : tensor<4x8xbf16> -> !t)
-  $run(%x2 = reload %h2 : !t -> tensor<4x8xbf16>)
+  %in = commsched.reload %h : !t -> !commsched.future<tensor<4x8xbf16>>
+  %x = commsched.wait %in : !commsched.future<tensor<4x8xbf16>>
+  %out = commsched.offload %x : tensor<4x8xbf16> -> !commsched.future<!t>
+  %h2 = commsched.wait %out : !commsched.future<!t>
+  %again = commsched.reload %h2 : !t -> !commsched.future<tensor<4x8xbf16>>
+  %x2 = commsched.wait %again : !commsched.future<tensor<4x8xbf16>>
   %y = commsched.compute "add"(%x, %x2) {commsched.runtime_ns = 1000000 : i64}
       : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
   return %x2, %y, %h2, %h : tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t
