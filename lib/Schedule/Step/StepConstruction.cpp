@@ -373,7 +373,7 @@ void StepConstructor::makeAvailable(CollectiveId id) {
 void StepConstructor::issueCollective(CollectiveId id) {
   const MovableCollective &collective = structure.collective(id);
   issueWithPredecessors(collective.start);
-  if (collective.isReleasing || collective.isFreeing)
+  if (collective.isReleasing || (options.makesRoom && collective.isFreeing))
     streams[problem.stream(collective.start)].inFlight.push(id);
   if (collective.isReleasing)
     return;

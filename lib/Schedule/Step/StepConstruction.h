@@ -30,8 +30,8 @@ struct ConstructionOptions : Objective {
   /// in nanoseconds.
   int64_t knownNs = std::numeric_limits<int64_t>::max();
   /// Whether a collective that is due waits for others until it fits beside
-  /// what is live. That is overestimated: it takes time where the memory
-  /// suffices.
+  /// what is live, also for those that only free what another one has made.
+  /// The memory is overestimated: that takes time where it suffices.
   bool makesRoom = false;
 };
 

@@ -68,10 +68,17 @@ private:
   bool isWorthwhile(int64_t gainNs) const {
     return schedule::isWorthwhile(gainNs, best.stepNs);
   }
+  /// Whether the program is small enough for the searches of improve().
+  bool isSearched() const {
+    int64_t numNodes = problem.numNodes();
+    return options.effort / (numNodes + 1) >= 4 * numNodes;
+  }
   Status begin();
   Status offer(const Order &order, ScheduleOrigin origin);
   void construct(const StepConstruction &construction, int64_t lookAheadNs,
                  int64_t limitBytes, Plan &plan) const;
+  bool constructWithin(const StepConstruction &construction,
+                       ConstructionOptions with, Plan &plan) const;
   Plan construct(const StepStructure &structure, const Order &computeOrder,
                  int32_t slackPercent, const std::vector<int64_t> &lookAheadsNs,
                  int64_t knownNs = unlimited) const;
@@ -143,33 +150,45 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
 /// Constructs an order and keeps it if it is better with the plan's slack. The
 /// construction estimates memory; if its order exceeds the limit, it is
 /// repeated with a limit that is lower by the excess, then by twice the excess,
-/// and so on.
+/// and so on; and in programs that are not searched, the same with room for
+/// what is due.
 void StepScheduler::construct(const StepConstruction &construction,
                               int64_t lookAheadNs, int64_t limitBytes,
                               Plan &plan) const {
   ConstructionOptions with = {options, lookAheadNs};
   with.slackPercent = plan.slackPercent;
   with.limitBytes = limitBytes;
+  if (constructWithin(construction, with, plan) || isSearched())
+    return;
+  with.makesRoom = true;
+  constructWithin(construction, with, plan);
+}
+
+/// Does so for one setting of ConstructionOptions::makesRoom. Returns whether
+/// the first order was within the limit, or is of no interest.
+bool StepScheduler::constructWithin(const StepConstruction &construction,
+                                    ConstructionOptions with,
+                                    Plan &plan) const {
+  int64_t limitBytes = with.limitBytes;
   constexpr int32_t maxTrials = 5;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
     with.knownNs = plan.expectedNs;
     ConstructedOrder constructed = construction.construct(with);
     if (constructed.stepNs >= with.knownNs) {
       plan.mayFit = true;
-      return;
+      return trial == 0;
     }
     Result<MemoryTimeline> memory = simulateMemory(problem, constructed.order);
     if (memory && memory->peakBytes > options.limitBytes) {
       // All starts are late already.
       if (memory->peakBytes == construction.alapPeakBytes())
-        return;
+        return false;
       int64_t excessBytes = memory->peakBytes - options.limitBytes;
       with.limitBytes -= std::min(excessBytes, unlimited >> maxTrials) << trial;
-      with.makesRoom = true;
       // Up to the limit was tried.
       if (limitBytes > options.limitBytes &&
           with.limitBytes <= options.limitBytes)
-        return;
+        return false;
       continue;
     }
     Result<Timeline> timeline =
@@ -177,7 +196,7 @@ void StepScheduler::construct(const StepConstruction &construction,
     if (!memory || !timeline) {
       // offer() reports why the order is not legal.
       plan.order = std::move(constructed.order);
-      return;
+      return true;
     }
     plan.mayFit = true;
     int64_t stepNs = timeline->stepNs;
@@ -187,10 +206,11 @@ void StepScheduler::construct(const StepConstruction &construction,
       plan.stepNs = stepNs;
       plan.isLimited = constructed.isLimited;
       plan.expectedNs = expectedNs;
-      plan.lookAheadNs = lookAheadNs;
+      plan.lookAheadNs = with.lookAheadNs;
     }
-    return;
+    return trial == 0;
   }
+  return false;
 }
 
 /// Returns the best order that is constructed for a compute order; none if none
@@ -346,9 +366,7 @@ Status StepScheduler::constructAll() {
 /// Runs the searches for small steps, if the program is small enough for the
 /// effort.
 Status StepScheduler::improve() {
-  int64_t numNodes = problem.numNodes();
-  if (!best.fits(options.limitBytes) || best.stepNs <= boundNs ||
-      options.effort / (numNodes + 1) < 4 * numNodes)
+  if (!best.fits(options.limitBytes) || best.stepNs <= boundNs || !isSearched())
     return Status::success();
   Result<TightLowerBound> bound = computeTightLowerBound(problem);
   if (!bound)
