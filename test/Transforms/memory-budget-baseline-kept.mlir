@@ -1,19 +1,14 @@
+// DEFINE: %{raise} = --commsched-reorder-comms-preserving-peak-memory
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{run} = commsched-opt %t.mlir
-
-// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory | FileCheck %s \
-// RUN:   --check-prefixes=CHECK,ITERATIVE
-// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory=reorder_sink_verbose_logging=true \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,ITERATIVE
-// RUN: %{run} --commsched-simple-overlap | FileCheck %s --check-prefixes=CHECK,SIMPLE
-// RUN: %{run} --commsched-reorder-for-peak-memory \
-// RUN:   --commsched-reorder-comms-preserving-peak-memory | FileCheck %s --check-prefix=AFTER
+// RUN: commsched-opt %t.mlir %{raise} | %orders | FileCheck %s --check-prefixes=CHECK,ITERATIVE
+// RUN: commsched-opt %t.mlir --commsched-simple-overlap | %orders | FileCheck %s --check-prefixes=CHECK,SIMPLE
+// RUN: commsched-opt %t.mlir --commsched-reorder-for-peak-memory %{raise} \
+// RUN:   | %orders | FileCheck %s --check-prefix=AFTER
 
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.
 
 !t = tensor<32xi8>
-!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // CHECK-LABEL: func.func @moved({{.*}}attributes {commsched.baseline_peak_bytes = 96 : i64}
@@ -30,16 +25,11 @@ func.func @stays(%x: !t) -> !t {
   return %w : !t
 }
 
-// An earlier one counts: a start that needs 192 bytes may rise where the
-// function's own peak is 160.
-// CHECK-LABEL: func.func @earlier(
-// ITERATIVE-SAME: attributes {commsched.baseline_peak_bytes = 160 : i64}
-// ITERATIVE-NEXT: commsched.all_reduce
-// SIMPLE-SAME: attributes {commsched.baseline_peak_bytes = 160 : i64}
-// SIMPLE-NEXT: "make"
-// SIMPLE-NEXT: "use"
-// SIMPLE-NEXT: commsched.all_reduce
-// CHECK: return
+// An earlier one counts for the iterative passes: a start that needs 192 bytes may
+// rise where the function's own peak is 160.
+// CHECK-LABEL: func.func @earlier({{.*}}attributes {commsched.baseline_peak_bytes = 160 : i64}
+// ITERATIVE-NEXT: // order: all_reduce make
+// SIMPLE-NEXT: // order: make use all_reduce
 func.func @earlier(%x: !t) -> (!t, tensor<1xi8>, !t)
     attributes {commsched.baseline_peak_bytes = 160 : i64} {
   %make = commsched.compute "make"() : () -> tensor<94xi8>
@@ -52,13 +42,7 @@ func.func @earlier(%x: !t) -> (!t, tensor<1xi8>, !t)
 // The peak of one block of several is not the function's.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-NOT: baseline
-// CHECK: "large"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: "a"
-// CHECK: {{^ *}}^bb1:
-// CHECK-NEXT: "large"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: "b"
+// CHECK: // order: large all_reduce a wait cf.cond_br ^bb1: large all_reduce b wait
 func.func @blocks(%x: !t, %c: i1) {
   %large = commsched.compute "large"() : () -> tensor<64xi8>
   %a = commsched.compute "a"(%x) : (!t) -> !t
@@ -75,10 +59,7 @@ func.func @blocks(%x: !t, %c: i1) {
 
 // What a block inside changes, its function keeps as well.
 // CHECK-LABEL: func.func @region({{.*}}commsched.baseline_peak_bytes = 96 : i64
-// CHECK: scf.if
-// CHECK-NEXT: "large"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: "a"
+// CHECK-NEXT: // order: scf.if { large all_reduce a wait }
 func.func @region(%x: !t, %c: i1) {
   scf.if %c {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
@@ -90,13 +71,8 @@ func.func @region(%x: !t, %c: i1) {
 
 // After reordering for peak memory, which lowers this one's peak from 53 bytes to
 // 42, the baseline is still the first: the start may rise where it takes 58.
-// AFTER-LABEL: func.func @lowered_before(
-// AFTER-SAME: attributes {commsched.baseline_peak_bytes = 53 : i64}
-// AFTER-NEXT: commsched.all_reduce
-// AFTER-NEXT: "a"
-// AFTER-NEXT: "c"
-// AFTER-NEXT: "b"
-// AFTER-NEXT: "d"
+// AFTER-LABEL: func.func @lowered_before({{.*}}attributes {commsched.baseline_peak_bytes = 53 : i64}
+// AFTER-NEXT: // order: all_reduce a c b d wait{{$}}
 func.func @lowered_before(%x: tensor<20xi8>) -> (tensor<1xi8>, tensor<1xi8>, tensor<20xi8>) {
   %a = commsched.compute "a"() : () -> tensor<16xi8>
   %b = commsched.compute "b"() : () -> tensor<16xi8>

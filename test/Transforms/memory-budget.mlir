@@ -14,28 +14,23 @@
 
 // As a percentage, rounded down to a byte. It counts, not the fraction.
 // RUN: %{raise}memory-budget=5% | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
-// RUN: %{sink}memory-budget=5% | FileCheck %s --check-prefix=SINK -DLIMIT=1680
 // RUN: %{raise}memory-budget=0.999% | FileCheck %s --check-prefix=RAISE -DLIMIT=1615
 // RUN: %{raise}"memory-budget=5% reorder_iterative_peak_memory_budget=1e300" \
 // RUN:   | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
 
 // As bytes.
 // RUN: %{raise}memory-budget=1601 | FileCheck %s --check-prefix=RAISE -DLIMIT=1601
-// RUN: %{sink}memory-budget=1601 | FileCheck %s --check-prefix=SINK -DLIMIT=1601
 
 // All that it takes, and one byte less.
 // RUN: %{raise}memory-budget=2399 | FileCheck %s --check-prefix=RAISE -DLIMIT=2399
 // RUN: %{raise}memory-budget=2400 | FileCheck %s --check-prefix=FREE
-// RUN: %{sink}memory-budget=1999 | FileCheck %s --check-prefix=SINK -DLIMIT=1999
-// RUN: %{sink}memory-budget=2000 | FileCheck %s --check-prefix=SUNK
 
 // As a fraction of what the reference counts, still on top of the whole.
 // RUN: %{raise}reference-memory-model=true | FileCheck %s --check-prefix=RAISE -DLIMIT=1840
 // RUN: %{sink}reference-memory-model=true | FileCheck %s --check-prefixes=SINK,INSIDE -DLIMIT=1840
 
 // Bytes are bytes, whatever the reference counts.
-// RUN: %{raise}"reference-memory-model=true memory-budget=1700" | FileCheck \
-// RUN:   %s --check-prefix=RAISE -DLIMIT=1700
+// RUN: %{raise}"reference-memory-model=true memory-budget=1700" | FileCheck %s --check-prefix=RAISE -DLIMIT=1700
 
 // More than there is.
 // RUN: %{raise}memory-budget=1e300% | FileCheck %s --check-prefix=FREE
@@ -60,7 +55,6 @@ func.func @raise(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
 
 // SINK: Function=sink
 // SINK-SAME: limited by memory: passing large takes 2000 bytes of [[LIMIT]]"
-// SUNK: its wait moves down by 1, limited by nothing
 func.func @sink(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
                 %unused: tensor<100xi8> {commsched.freeable})
     -> (tensor<200xi8>, tensor<800xi8>) {

@@ -1,22 +1,13 @@
 // RUN: %rows %s > %t.mlir
 
-// Sends and receives keep their order in every pass that moves or merges
-// collectives, and no collective of their group crosses them.
+// Sends and receives keep their order in every pass that merges collectives, and no
+// collective of their group crosses them. random-budgets.test has those that move.
 
 // RUN: commsched-opt %t.mlir --commsched-bucket="kinds=permute mode=copy" | FileCheck %s --check-prefixes=CHECK,ALL,LAST
 // RUN: commsched-opt %t.mlir --commsched-bucket="kinds=permute mode=coalesced" | FileCheck %s --check-prefixes=CHECK,ALL,LAST
 // RUN: commsched-opt %t.mlir --commsched-pipeline=memory-budget=100%% | FileCheck %s --check-prefixes=CHECK,LAST
 // RUN: commsched-opt %t.mlir --commsched-schedule=memory-budget=100%% | FileCheck %s --check-prefixes=CHECK,LAST
 // RUN: commsched-opt %t.mlir --commsched-schedule="buckets=off memory-budget=1" | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-inductor-pipeline | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-simple-overlap | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-raise-comms | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-raise-comms --commsched-sink-waits | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-reorder-compute-for-overlap | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-reorder-for-peak-memory | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-reorder-comms-preserving-peak-memory | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-sink-waits-iterative | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-reorder-comms-preserving-peak-memory=reorder_iterative_unsafe_collectives_reorder | FileCheck %s
 
 !t = tensor<64x64xf32>
 

@@ -1,7 +1,6 @@
-// RUN: %rows %s | commsched-test-opt --allow-unregistered-dialect \
-// RUN:   --commsched-simple-overlap %remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %rows %s | commsched-opt --commsched-simple-overlap %remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %orders < %t | FileCheck %s
-// RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap | diff %t -
+// RUN: commsched-opt %t --commsched-simple-overlap | diff %t -
 
 // Starts rise and waits sink where that costs nothing: neither memory, nor time,
 // nor the order of collectives. A second run finds nothing to do.
@@ -9,7 +8,6 @@
 !t = tensor<16xi8>
 !future = !commsched.future<!t>
 commsched.group @g size(4)
-commsched.group @h size(4)
 
 // What makes the operand is not taken along, cheap as it is, nor what needs the
 // result.
@@ -28,31 +26,6 @@ func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
   %use = commsched.compute "use"(%w) : (!t) -> tensor<64xi8>
   %d = commsched.compute "d"(%x) : (!t) -> !t
   return %a, %b, %c, %d, %use : !t, !t, !t, !t, tensor<64xi8>
-}
-
-// Nothing passes what communicates otherwise.
-// REMARK: Function=barriers
-// REMARK-SAME: 'first': its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
-// REMARK: Function=barriers
-// REMARK-SAME: 'second': its start moves up by 1, limited by barrier dependence with commsched_test.probe
-// REMARK: Function=barriers
-// REMARK-SAME: 'second': its wait moves down by 1, limited by barrier dependence with foreign.op
-// REMARK: Function=barriers
-// REMARK-SAME: 'first': its wait moves down by 1, limited by barrier dependence with commsched_test.probe
-// CHECK-LABEL: func.func @barriers(
-// CHECK-NEXT: // order: large barrier first a b wait commsched_test.probe second c d wait foreign.op{{$}}
-func.func @barriers(%x: !t) {
-  %large = commsched.compute "large"() : () -> tensor<99xi8>
-  commsched.barrier on @g
-  %a = commsched.compute "a"() : () -> tensor<1xi8>
-  $run(%w = all_reduce %x on @h reduction(max) {commsched.name = "first"} : !t -> !t)
-  %b = commsched.compute "b"() : () -> tensor<1xi8>
-  commsched_test.probe
-  %c = commsched.compute "c"() : () -> tensor<1xi8>
-  $run(%w1 = all_reduce %x on @h reduction(max) {commsched.name = "second"} : !t -> !t)
-  %d = commsched.compute "d"() : () -> tensor<1xi8>
-  "foreign.op"() : () -> ()
-  return
 }
 
 // Each block by itself, within its own peak.
