@@ -8,13 +8,11 @@
 // RUN: %{merge}max-count=0 | FileCheck %s --check-prefix=ALL
 // RUN: %{merge}"max-count=3 cap-mb=0.0003,0.0004" | FileCheck %s --check-prefix=SIZE
 
-// Ten members of 128 bytes. The last cap stands for all further ones, and each
-// key counts its own buckets.
+// Ten members of 128 bytes. The last cap stands for all further ones.
 
 !x = tensor<32xf32>
 
 commsched.group @g size(2)
-commsched.group @h size(2)
 
 // LARGER: "a+b"
 // LARGER: "c+d+e+f"
@@ -39,16 +37,5 @@ func.func @ten(%x: !x) {
   $run(%wh = all_reduce %x on @g reduction(sum) {commsched.name = "h"} : !x -> !x)
   $run(%wi = all_reduce %x on @g reduction(sum) {commsched.name = "i"} : !x -> !x)
   $run(%wj = all_reduce %x on @g reduction(sum) {commsched.name = "j"} : !x -> !x)
-  return
-}
-
-// LARGER-LABEL: func.func @two_keys(
-// LARGER: @g {{.*}} "a+c"
-// LARGER: @h {{.*}} "b+d"
-func.func @two_keys(%x: !x) {
-  $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !x)
-  $run(%wb = all_reduce %x on @h reduction(sum) {commsched.name = "b"} : !x -> !x)
-  $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "c"} : !x -> !x)
-  $run(%wd = all_reduce %x on @h reduction(sum) {commsched.name = "d"} : !x -> !x)
   return
 }

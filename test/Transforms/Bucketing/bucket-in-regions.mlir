@@ -1,9 +1,8 @@
 // RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce | FileCheck %s
 // RUN: %rows %s | commsched-opt --commsched-bucket-all-reduce=mode=coalesced | FileCheck %s
 
-// Buckets are made inside the body of a loop, the branches of a condition, and
-// around them, but of nothing from both inside and outside. What stands on both
-// sides of an operation with collectives stays there.
+// Buckets are made inside the body of a loop and around it, but of nothing from
+// both. What stands on both sides of an operation with collectives stays there.
 
 !x = tensor<8xf32>
 
@@ -28,25 +27,6 @@ func.func @loop(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, 
   $run(%we = all_reduce %x on @g reduction(sum) {commsched.name = "after1"} : !x -> !x)
   $run(%wf = all_reduce %x on @g reduction(sum) {commsched.name = "after2"} : !x -> !x)
   return %wa, %wb, %loop, %we, %wf : !x, !x, !x, !x, !x
-}
-
-// CHECK-LABEL: func.func @branches(
-// CHECK: scf.if
-// CHECK: commsched.all_reduce {{.*}} "then1+then2"
-// CHECK: else
-// CHECK: commsched.all_reduce {{.*}} "else1+else2"
-// CHECK-NOT: commsched.all_reduce
-func.func @branches(%x: !x, %condition: i1) -> (!x, !x) {
-  %branches:2 = scf.if %condition -> (!x, !x) {
-    $run(%wa = all_reduce %x on @g reduction(sum) {commsched.name = "then1"} : !x -> !x)
-    $run(%wb = all_reduce %x on @g reduction(sum) {commsched.name = "then2"} : !x -> !x)
-    scf.yield %wa, %wb : !x, !x
-  } else {
-    $run(%wc = all_reduce %x on @g reduction(sum) {commsched.name = "else1"} : !x -> !x)
-    $run(%wd = all_reduce %x on @g reduction(sum) {commsched.name = "else2"} : !x -> !x)
-    scf.yield %wc, %wd : !x, !x
-  }
-  return %branches#0, %branches#1 : !x, !x
 }
 
 // A loop without collectives may stand in the middle of a bucket.

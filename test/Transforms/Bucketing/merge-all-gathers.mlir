@@ -2,25 +2,6 @@
 
 commsched.group @dp size(4)
 
-// CHECK-LABEL: func.func @along_rows(
-// CHECK-SAME: %[[A:.+]]: tensor<2x3xbf16>, %[[B:.+]]: tensor<4xbf16>, %[[C:.+]]: tensor<1x1x2xbf16>)
-// CHECK-NEXT: %[[SLICE:.+]], %[[BUFFER:.+]] = commsched.all_gather_copy_in %[[A]], %[[B]], %[[C]] on @dp : tensor<2x3xbf16>, tensor<4xbf16>, tensor<1x1x2xbf16> -> tensor<12xbf16>, tensor<48xbf16>
-// CHECK-NEXT: %[[F:.+]] = commsched.all_gather %[[SLICE]] on @dp dim(0) into %[[BUFFER]] : tensor<12xbf16> into tensor<48xbf16> -> !commsched.future<tensor<48xbf16>>
-// CHECK-NEXT: %[[W:.+]] = commsched.wait %[[F]]
-// CHECK-NEXT: %[[OUT:.+]]:3 = commsched.split_with_sizes_copy %[[W]] on @dp : tensor<48xbf16> -> tensor<8x3xbf16>, tensor<16xbf16>, tensor<4x1x2xbf16>
-// CHECK-NEXT: return %[[OUT]]#0, %[[OUT]]#1, %[[OUT]]#2
-func.func @along_rows(%a: tensor<2x3xbf16>, %b: tensor<4xbf16>, %c: tensor<1x1x2xbf16>)
-    -> (tensor<8x3xbf16>, tensor<16xbf16>, tensor<4x1x2xbf16>) {
-  %0 = commsched.all_gather %a on @dp dim(0) : tensor<2x3xbf16> -> !commsched.future<tensor<8x3xbf16>>
-  %1 = commsched.all_gather %b on @dp dim(0) : tensor<4xbf16> -> !commsched.future<tensor<16xbf16>>
-  %2 = commsched.all_gather %c on @dp dim(0) : tensor<1x1x2xbf16> -> !commsched.future<tensor<4x1x2xbf16>>
-  // The waits need not have the order of the starts.
-  %5 = commsched.wait %2 : !commsched.future<tensor<4x1x2xbf16>>
-  %3 = commsched.wait %0 : !commsched.future<tensor<8x3xbf16>>
-  %4 = commsched.wait %1 : !commsched.future<tensor<16xbf16>>
-  return %3, %4, %5 : tensor<8x3xbf16>, tensor<16xbf16>, tensor<4x1x2xbf16>
-}
-
 // Behind dimensions of size 1, a gather is one along the first: a view. Along
 // other dimensions, the rows of a tensor that has lain rank by rank are
 // brought together.
