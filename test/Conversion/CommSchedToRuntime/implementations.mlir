@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --split-input-file --test-convert-commsched-to-requests \
-// RUN:   | FileCheck %s --check-prefix=REQUESTS
-// RUN: commsched-opt %s --split-input-file --convert-commsched-to-runtime | FileCheck %s
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --split-input-file --convert-commsched-to-runtime | FileCheck %s
 
 // The implementation of a collective becomes one of the request, and a group of
 // its own in the description. What names none is on the plain group.
@@ -26,41 +25,17 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   commsched.group @dp size(4)
   commsched.group @tp size(2)
 
-  // REQUESTS-LABEL: func.func @step
-  // REQUESTS: commsched_rt.start "all_gather" "few" on @dp
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
-  // REQUESTS: commsched_rt.start "all_gather" "copied" on @dp
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"copy-engine", "copy-engine">
-  // REQUESTS-NOT: implementation
-  // REQUESTS: commsched_rt.start "all_gather" "again" on @dp
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
-  // REQUESTS: commsched_rt.barrier
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
   func.func @step(%a: tensor<4xf32>)
       -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>,
           tensor<16xf32>) {
-    %0 = commsched.all_gather %a on @dp dim(0)
-        {commsched.name = "few", commsched.implementation = "nccl-4"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %1 = commsched.all_gather %a on @dp dim(0)
-        {commsched.name = "copied", commsched.implementation = "copy-engine"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %2 = commsched.all_gather %a on @dp dim(0)
-        {commsched.name = "usual", commsched.implementation = "nccl"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %3 = commsched.all_gather %a on @dp dim(0) {commsched.name = "plain"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %4 = commsched.all_gather %a on @dp dim(0)
-        {commsched.name = "again", commsched.implementation = "nccl-4"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    $run(%few = all_gather %a on @dp dim(0) {commsched.name = "few", commsched.implementation = "nccl-4"} : tensor<4xf32> -> tensor<16xf32>)
+    $run(%copied = all_gather %a on @dp dim(0) {commsched.name = "copied", commsched.implementation = "copy-engine"} : tensor<4xf32> -> tensor<16xf32>)
+    $run(%usual = all_gather %a on @dp dim(0) {commsched.name = "usual", commsched.implementation = "nccl"} : tensor<4xf32> -> tensor<16xf32>)
+    $run(%plain = all_gather %a on @dp dim(0) {commsched.name = "plain"} : tensor<4xf32> -> tensor<16xf32>)
+    $run(%again = all_gather %a on @dp dim(0) {commsched.name = "again", commsched.implementation = "nccl-4"} : tensor<4xf32> -> tensor<16xf32>)
     commsched.barrier on @tp {commsched.implementation = "nccl-4"}
-    %5 = commsched.wait %0 : !commsched.future<tensor<16xf32>>
-    %6 = commsched.wait %1 : !commsched.future<tensor<16xf32>>
-    %7 = commsched.wait %2 : !commsched.future<tensor<16xf32>>
-    %8 = commsched.wait %3 : !commsched.future<tensor<16xf32>>
-    %9 = commsched.wait %4 : !commsched.future<tensor<16xf32>>
-    return %5, %6, %7, %8, %9 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>,
-                                tensor<16xf32>, tensor<16xf32>
+    return %few, %copied, %usual, %plain, %again
+        : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
   }
 }
 
@@ -78,15 +53,9 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
       nccl = {channels = 8 : i64, stream = "all"}}>>} {
   commsched.group @dp size(4)
 
-  // REQUESTS-LABEL: func.func @all
-  // REQUESTS: commsched_rt.start "all_gather"
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl", "nccl", channels = 8, stream = "all">
-  // REQUESTS-NOT: implementation
   func.func @all(%a: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32, #commsched.host>) {
-    %0 = commsched.all_gather %a on @dp dim(0) : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %1 = commsched.offload %a : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
-    %2 = commsched.wait %0 : !commsched.future<tensor<16xf32>>
-    %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
-    return %2, %3 : tensor<16xf32>, tensor<4xf32, #commsched.host>
+    $run(%whole = all_gather %a on @dp dim(0) : tensor<4xf32> -> tensor<16xf32>)
+    $run(%away = offload %a : tensor<4xf32> -> tensor<4xf32, #commsched.host>)
+    return %whole, %away : tensor<16xf32>, tensor<4xf32, #commsched.host>
   }
 }

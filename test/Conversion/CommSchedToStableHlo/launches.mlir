@@ -1,11 +1,11 @@
 // Pairs become asynchronous operations, or blocking ones where nothing stands
 // between start and wait; attributes of originals are restored.
 
-// RUN: commsched-opt %s -split-input-file --convert-commsched-to-stablehlo --mlir-print-op-generic --mlir-print-local-scope \
+// RUN: commsched-opt %s --convert-commsched-to-stablehlo --mlir-print-op-generic --mlir-print-local-scope \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,ASYNC -enable-var-scope --implicit-check-not=commsched
-// RUN: commsched-opt %s -split-input-file --convert-commsched-to-stablehlo=version=1.16 --mlir-print-op-generic --mlir-print-local-scope \
+// RUN: commsched-opt %s --convert-commsched-to-stablehlo=version=1.16 --mlir-print-op-generic --mlir-print-local-scope \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,OLD -enable-var-scope --implicit-check-not=commsched
-// RUN: commsched-opt %s -split-input-file --convert-commsched-to-stablehlo=version=1.17.0 --mlir-print-op-generic --mlir-print-local-scope \
+// RUN: commsched-opt %s --convert-commsched-to-stablehlo=version=1.17.0 --mlir-print-op-generic --mlir-print-local-scope \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,ASYNC -enable-var-scope --implicit-check-not=commsched
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
@@ -29,20 +29,6 @@ func.func @separated(%x: tensor<8x4xf32> {commsched.freeable}) -> (tensor<8x8xf3
   return %g, %s : tensor<8x8xf32>, tensor<8x4xf32>
 }
 
-// CHECK-LABEL: sym_name = "adjacent"
-// CHECK: ^bb0(%[[X:.*]]: tensor<8x4xi32>):
-// CHECK-NEXT: %[[R:.*]] = "stablehlo.all_reduce"(%[[X]]) <{replica_groups = dense<{{\[\[}}0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
-// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<i32>, %[[B:.*]]: tensor<i32>):
-// CHECK-NEXT: %[[C:.*]] = "stablehlo.maximum"(%[[A]], %[[B]]) : (tensor<i32>, tensor<i32>) -> tensor<i32>
-// CHECK-NEXT: "stablehlo.return"(%[[C]]) : (tensor<i32>) -> ()
-// CHECK-NEXT: }) {mhlo.frontend_attributes = {a = "b"}} : (tensor<8x4xi32>) -> tensor<8x4xi32>
-// CHECK-NEXT: "func.return"(%[[R]])
-func.func @adjacent(%x: tensor<8x4xi32>) -> tensor<8x4xi32> {
-  %f = commsched.all_reduce %x on @replica_groups_0 reduction(max) {mhlo.frontend_attributes = {a = "b"}, stablehlo.properties = {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}} : tensor<8x4xi32> -> !commsched.future<tensor<8x4xi32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8x4xi32>>
-  return %r : tensor<8x4xi32>
-}
-
 // XLA fails to start one without elements, of which it makes a constant.
 
 // CHECK-LABEL: sym_name = "empty"
@@ -57,22 +43,6 @@ func.func @empty(%x: tensor<0x4xf32>) -> (tensor<0x4xf32>, tensor<0x4xf32>) {
 }
 
 // An original pair stays one.
-
-// CHECK-LABEL: sym_name = "original_pair"
-// CHECK: ^bb0(%[[X:.*]]: tensor<8x4xf32>):
-// ASYNC-NEXT: %[[F:.*]] = "stablehlo.async_start"(%[[X]]) <{other = 1 : i64}> ({
-// ASYNC-NEXT: ^bb0(%[[ARG:.*]]: tensor<8x4xf32>):
-// ASYNC-NEXT: %[[P:.*]] = "stablehlo.collective_permute"(%[[ARG]]) <{source_target_pairs = dense<{{\[\[}}0, 1], [1, 0]]> : tensor<2x2xi64>}> {inner} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-// ASYNC-NEXT: "stablehlo.return"(%[[P]])
-// ASYNC-NEXT: }) {mhlo.frontend_attributes = {_scheduling_group_id = "3"}} : (tensor<8x4xf32>) -> !stablehlo.future<tensor<8x4xf32>>
-// ASYNC-NEXT: %[[R:.*]] = "stablehlo.async_done"(%[[F]]) {outer} : (!stablehlo.future<tensor<8x4xf32>>) -> tensor<8x4xf32>
-// OLD-NEXT: %[[R:.*]] = "stablehlo.collective_permute"(%[[X]]) <{source_target_pairs = dense<{{\[\[}}0, 1], [1, 0]]> : tensor<2x2xi64>}> {inner} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-// CHECK-NEXT: "func.return"(%[[R]])
-func.func @original_pair(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %f = commsched.permute %x on @replica_groups_0 pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>) {inner, stablehlo.async = {attributes = {mhlo.frontend_attributes = {_scheduling_group_id = "3"}}, properties = {other = 1 : i64}}, stablehlo.properties = {source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}} : tensor<8x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %r = commsched.wait %f {outer} : !commsched.future<tensor<8x4xf32>>
-  return %r : tensor<8x4xf32>
-}
 
 // Hints for XLA apply to the pair.
 
@@ -100,29 +70,4 @@ func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -
   %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
   return %r, %s : tensor<9x4xf32>, tensor<8x4xf32>
 }
-}
-
-// -----
-
-// The body of a manual computation is put back.
-
-// CHECK-LABEL: sym_name = "main"
-// CHECK: ^bb0(%[[X:.*]]: tensor<16xf32>):
-// CHECK-NEXT: %[[R:.*]] = "sdy.manual_computation"(%[[X]]) <{manual_axes = #sdy<manual_axes{"dp"}>}> ({
-// CHECK-NEXT: ^bb0(%[[L:.*]]: tensor<8xf32>):
-// CHECK-NEXT: %[[S:.*]] = "stablehlo.sine"(%[[L]])
-// CHECK-NEXT: "sdy.return"(%[[S]]) : (tensor<8xf32>) -> ()
-// CHECK-NEXT: }) : (tensor<16xf32>) -> tensor<16xf32>
-// CHECK-NEXT: "func.return"(%[[R]])
-func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
-  %0 = "sdy.manual_computation"(%x) <{manual_axes = #sdy<manual_axes{"dp"}>}> ({
-  ^bb0(%local: tensor<8xf32>):
-    %1 = func.call @main.manual_computation_0(%local) {commsched.pure} : (tensor<8xf32>) -> tensor<8xf32>
-    "sdy.return"(%1) : (tensor<8xf32>) -> ()
-  }) : (tensor<16xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-func.func private @main.manual_computation_0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {stablehlo.outlined} {
-  %s = "stablehlo.sine"(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  return %s : tensor<8xf32>
 }

@@ -6,37 +6,15 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 // PROGRAM: llvm.mlir.global external constant @commsched_program("
 // PROGRAM-SAME: {\22groups\22:[{\22name\22:\22rows\22,\22size\22:2,\22stride\22:1},{\22name\22:\22odd\22,\22ranks\22:{{\[\[}}0,3],[1,2]],\22size\22:2}],
-// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+96]]:3\22,
+// PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+50]]:3\22,
 // PROGRAM-SAME: \22operators\22:[{\22inputs\22:[{\22elements\22:8,\22type\22:\22f32\22}],\22location\22:\22{{.*}}\22,\22name\22:\22mm\22,\22outputs\22:[{\22elements\22:4,\22type\22:\22bytes<1>\22}]}],
-// PROGRAM-SAME: {\22group\22:0,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22ag\22,\22runtime_ns\22:5,\22tensors\22:[{\22inputs\22:4,\22outputs\22:8,\22type\22:\22f32\22}]}
 // PROGRAM-SAME: {\22group\22:1,\22input_splits\22:{{\[\[}}3,5]],\22kind\22:\22all_to_all\22,{{[^}]*}}\22output_splits\22:{{\[\[}}4,4]],
 // PROGRAM-SAME: {\22group\22:1,\22kind\22:\22permute\22,{{[^}]*}}\22pairs\22:{{\[\[}}0,1],[1,0]],
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22send\22,{{[^}]*}}\22peer\22:1,\22tag\22:7,
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22all_reduce\22,{{[^}]*}}\22reduction\22:\22max\22,
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22barrier\22,{{[^}]*}}\22tensors\22:[]}
-// PROGRAM-SAME: {\22group\22:0,\22input_splits\22:\22values\22,{{[^}]*}}\22output_splits\22:\22values\22,\22tensors\22:[{\22inputs\22:0,\22outputs\22:0,\22row\22:4,\22type\22:\22f32\22}]}
 // PROGRAM-SAME: \22version\22:1}\00")
 // PROGRAM-NOT: commsched.group
-
-// The slice of the buffer that this rank sends.
-// CHECK-LABEL: func.func @gather_in_place
-// CHECK: %[[OUTS:.*]] = llvm.alloca {{.*}} !llvm.array<1 x ptr>
-// CHECK: %[[INS:.*]] = llvm.alloca {{.*}} !llvm.array<1 x ptr>
-// CHECK: %[[POINTER:.*]] = llvm.extractvalue %{{.*}}[1]
-// CHECK: %[[ME:.*]] = call @commsched_group_rank(%c0_i32
-// CHECK: %[[BYTES:.*]] = arith.muli %[[ME]], %c16_i64
-// CHECK: %[[PART:.*]] = llvm.getelementptr %[[POINTER]][%[[BYTES]]] {{.*}} i8
-// CHECK: llvm.store %[[PART]], %[[SLOT:.*]] : !llvm.ptr, !llvm.ptr
-// CHECK: llvm.store %[[POINTER]],
-// CHECK: %[[REQUEST:.*]] = call @commsched_start(%c0_i32{{[_0-9]*}}, %{{.*}}, %{{.*}}) : (i32, !llvm.ptr, !llvm.ptr) -> i64
-// CHECK: call @commsched_wait(%[[REQUEST]])
-func.func @gather_in_place(%b: memref<8xf32>) {
-  %r = commsched_rt.start "all_gather" "ag" on @rows outs(%b : memref<8xf32>)
-      {in_place, received = array<i64: 8>, sent = array<i64: 4>,
-       runtime_ns = 5 : i64} : !commsched_rt.request
-  commsched_rt.wait %r outs(%b : memref<8xf32>)
-  return
-}
 
 // CHECK-LABEL: func.func @others
 func.func @others(%x: memref<8xi8>, %y: memref<8xi8>, %z: memref<4xf8E8M0FNU>,
@@ -68,35 +46,11 @@ func.func @others(%x: memref<8xi8>, %y: memref<8xi8>, %z: memref<4xf8E8M0FNU>,
       {in_place, received = array<i64: 8>, sent = array<i64: 8>,
        reduction = 4 : i32} : !commsched_rt.request
   commsched_rt.wait %m outs(%w : memref<8xf32>)
-  // CHECK: call @commsched_barrier(%c5_i32
+  // CHECK: call @commsched_barrier(%c4_i32
   commsched_rt.barrier "b" on @rows
   // CHECK: call @commsched_compute(%c0_i32{{.*}}, %c500_i64
   commsched_rt.compute "mm" 500 ins(%w : memref<8xf32>)
       outs(%z : memref<4xf8E8M0FNU>)
-  return
-}
-
-// Types by number, offsets into pointers, repetitions into a loop.
-// CHECK-LABEL: func.func @copies
-func.func @copies(%x: memref<24xbf16>, %y: memref<24xf32>, %n: index) {
-  // CHECK: %[[BYTES:.*]] = arith.index_cast %{{.*}} : index to i64
-  // CHECK: arith.addi %c4_i64{{.*}}, %[[BYTES]]
-  // CHECK: call @commsched_copy(%{{.*}}, %c13_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %{{.*}}, %c12_i32{{[_0-9]*}}, %c6_i64{{[_0-9]*}}, %c2_i64{{[_0-9]*}}, %c3_i64
-  commsched_rt.copy ins(%x : memref<24xbf16>) outs(%y : memref<24xf32>)
-      offset(%n) {repeat = 1 : i64, rows = 2 : i64, row_elements = 3 : i64,
-      source = array<i64: 0, 6, 0>, target = array<i64: 4, 8, 0>,
-      source_type = bf16, target_type = f32}
-  // CHECK: scf.for %{{.*}} = %c0_i64{{[_0-9]*}} to %c4_i64{{[_0-9]*}} step %c1_i64
-  // CHECK: func.call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}},
-  commsched_rt.copy ins(%x : memref<24xbf16>) outs(%y : memref<24xf32>)
-      {repeat = 4 : i64, rows = 2 : i64, row_elements = 3 : i64,
-      source = array<i64: 0, 6, 1>, target = array<i64: 0, 8, 2>}
-  // CHECK: call @commsched_zero(%{{.*}}, %c96_i64
-  commsched_rt.zero outs(%y : memref<24xf32>)
-  // Copies are the runtime's.
-  // CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c0_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c0_i64{{[_0-9]*}}, %c1_i64{{[_0-9]*}}, %c96_i64
-  %z = memref.alloc() : memref<24xf32>
-  memref.copy %y, %z : memref<24xf32> to memref<24xf32>
   return
 }
 
@@ -143,29 +97,5 @@ func.func @strided_copies(%n: index, %x: memref<8xf32>, %y: memref<8xf32>,
   linalg.copy ins(%v : memref<5x3x2xf32>)
       outs(%c : memref<5x3x2xf32, strided<[24, 8, 1], offset: ?>>)
   memref.copy %d, %e : memref<?x8xf32> to memref<?x8xf32>
-  return
-}
-
-// Splits that are values are read into an array on the host, before the sites
-// that they belong to are reached.
-// CHECK-LABEL: func.func @split_values
-// CHECK: %[[RECEIVED:.*]] = llvm.alloca {{.*}} x !llvm.array<2 x i64>
-// CHECK: %[[SENT:.*]] = llvm.alloca {{.*}} x !llvm.array<2 x i64>
-// CHECK: call @commsched_read_splits(%c7_i32{{.*}}, %c0_i32{{.*}}, %{{.*}}, %[[SENT]], %c2_i32{{.*}})
-// CHECK: %[[SUM:.*]] = call @commsched_read_splits(%c7_i32{{.*}}, %c1_i32{{.*}}, %{{.*}}, %[[RECEIVED]], %c2_i32{{.*}})
-// CHECK: %[[ROWS:.*]] = arith.index_cast %[[SUM]] : i64 to index
-// CHECK: memref.alloc(%[[ROWS]])
-// CHECK: call @commsched_start_uneven(%c7_i32{{[_0-9]*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SENT]], %{{.*}}, %[[RECEIVED]])
-func.func @split_values(%x: memref<?x4xf32>, %s: memref<2xi64>, %n: index) {
-  %sent, %rows = commsched_rt.read_splits ins(%s : memref<2xi64>)
-  %received, %sum = commsched_rt.read_splits output ins(%s : memref<2xi64>)
-  %y = memref.alloc(%sum) : memref<?x4xf32>
-  %r = commsched_rt.start "all_to_all" "v" on @rows ins(%x : memref<?x4xf32>)
-      outs(%y : memref<?x4xf32>) send_rows(%sent, %n)
-      receive_rows(%received, %sum)
-      {received = array<i64: 0>, sent = array<i64: 0>, row = array<i64: 4>}
-      : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : memref<?x4xf32>) outs(%y : memref<?x4xf32>)
-  memref.dealloc %y : memref<?x4xf32>
   return
 }
