@@ -28,10 +28,6 @@ def scatter(gradient):
     return c10d.wait_tensor(start)
 
 
-def reduce(partial):
-    return c10d.wait_tensor(c10d.all_reduce(partial, "sum", "0"))
-
-
 class Fsdp(torch.nn.Module):
     """A step of two layers: weights are gathered, gradients scattered."""
 
@@ -44,19 +40,6 @@ class Fsdp(torch.nn.Module):
         back = torch.mm(error, whole) * (hidden > 0)
         grad_first = scatter(torch.mm(back.t(), x))
         return first - 0.1 * grad_first, second - 0.1 * grad_second
-
-
-class TensorParallel(torch.nn.Module):
-    """Attention and a multilayer perceptron, each with half of the heads."""
-
-    def forward(self, x, q, k, v, out, up, down):
-        heads = [(x @ w).view(2, 16, 2, 32).transpose(1, 2) for w in (q, k, v)]
-        attended = functional.scaled_dot_product_attention(*heads)
-        attended = attended.transpose(1, 2).reshape(2, 16, 64)
-        x = x + reduce(attended @ out)
-        x = functional.layer_norm(x, (128,))
-        hidden = functional.silu(x @ up)
-        return x + reduce(hidden @ down)
 
 
 class AllKinds(torch.nn.Module):
@@ -86,10 +69,6 @@ def shapes(*sizes):
 
 MODULES = {
     "torch-fsdp": (Fsdp(), shapes((256, 512), (128, 512), (128, 512))),
-    "torch-tensor-parallel": (
-        TensorParallel(),
-        shapes((2, 16, 128), *[(128, 64)] * 3, (64, 128), (128, 256), (256, 128)),
-    ),
     "torch-all-kinds": (AllKinds(), shapes((8, 8), (8, 8))),
 }
 

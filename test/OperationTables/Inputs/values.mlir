@@ -15,3 +15,10 @@ func.func @mutable(%x: !torch.tensor<[8,8],f32>, %y: !torch.vtensor<[8,8],f32>)
   %1 = "torch.aten.relu"(%x) : (!torch.tensor<[8,8],f32>) -> !torch.tensor<[8,8],f32>
   return %0, %1 : !torch.tensor<[8,8],f32>, !torch.tensor<[8,8],f32>
 }
+
+func.func @reduced(%x: !torch.vtensor<[8,8],f32>, %sum: !torch.str) -> !torch.vtensor<[8,8],f32> {
+  %group = "torch.constant.str"() <{value = "0"}> : () -> !torch.str
+  %0 = "torch.operator"(%x, %sum, %group) <{name = "torch._c10d_functional.all_reduce"}> : (!torch.vtensor<[8,8],f32>, !torch.str, !torch.str) -> !torch.vtensor<[8,8],f32>
+  %1 = "torch.operator"(%0) <{name = "torch._c10d_functional.wait_tensor"}> : (!torch.vtensor<[8,8],f32>) -> !torch.vtensor<[8,8],f32>
+  return %1 : !torch.vtensor<[8,8],f32>
+}
