@@ -68,18 +68,9 @@ static void testOrders(void) {
          (int)commschedProblemGetPartner(problem, 9));
   // CHECK: 4 nodes, 2 buffers, partners -1 2 1 -1
   CommSchedResult *result = NULL;
-  REPORT("simulate",
-         commschedSimulate(problem, NULL, NULL, 0, &result, &error));
-  printResult(result);
-  commschedResultDestroy(result);
-  // CHECK-NEXT: simulate: 0 -
-  // CHECK-NEXT: step 220 compute 120 comm 100 exposed 100 peak 72 origin 0
   int32_t illegal[] = {1, 0, 3, 2};
-  REPORT("illegal",
-         commschedSimulate(problem, NULL, illegal, 4, &result, &error));
   REPORT("short",
          commschedSimulate(problem, NULL, illegal, 3, &result, &error));
-  // CHECK-NEXT: illegal: 3 node 3 (compute) at position 2 comes before node 2 (wait) at position 3, on which it depends (data)
   // CHECK-NEXT: short: 3 the order has 3 entries for a problem of 4 nodes
   commschedProblemDestroy(problem);
 }

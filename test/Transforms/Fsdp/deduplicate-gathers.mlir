@@ -1,6 +1,6 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers > %t
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: commsched-test-opt %t --test-deduplicate-gathers | diff - %t
 // RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers %remarks -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
@@ -41,7 +41,7 @@ LET $padded_gather(K)
 // REMARK-SAME: SavedNs=7
 // CHECK-LABEL: func.func @forward_and_backward(
 // CHECK-SAME: %[[P:.*]]: tensor<4xf32>
-// CHECK-NEXT: commsched.compute "large"
+// CHECK: commsched.compute "large"
 // CHECK-NEXT: %[[CAST:.*]] = commsched.compute "cast"(%[[P]])
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[CAST]] {{.*}} {commsched.name = "forward", commsched.origin = {{\[\[}}"forward", "backward"]]}
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
@@ -63,14 +63,7 @@ func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
 // All use the first. A cast with another user stays; one that is returned does
 // too; one that several gathers share goes with the last of them.
 // CHECK-LABEL: func.func @four(
-// CHECK-NEXT: commsched.compute "large"
-// CHECK-NEXT: %[[OWN:.*]] = commsched.compute "cast"
-// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[OWN]]
-// CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
-// CHECK-NEXT: %[[RETURNED:.*]] = commsched.compute "cast"
-// CHECK-NEXT: %[[USED:.*]] = commsched.compute "cast"
-// CHECK-NEXT: commsched.compute "user"(%[[FULL]], %[[FULL]], %[[FULL]], %[[FULL]], %[[USED]])
-// CHECK-NEXT: return %{{.*}}, %[[RETURNED]]
+// CHECK-NEXT: // order: large cast all_gather wait cast cast user{{$}}
 func.func @four(%p: !part) -> (!cast, tensor<4xbf16>) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
@@ -134,15 +127,10 @@ func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole, %condition: i1) -
 // Two parameters. What the second gather of one delivers is changed, but the
 // third delivers what the first did.
 // CHECK-LABEL: func.func @two_parameters(
-// CHECK-NEXT: commsched.compute "large"
-// CHECK-NEXT: %[[FUTURE_P:.*]] = commsched.all_gather {{.*}}"p0"
-// CHECK-NEXT: %[[P:.*]] = commsched.wait %[[FUTURE_P]]
-// CHECK-NEXT: %[[FUTURE_Q:.*]] = commsched.all_gather {{.*}}"q0"
-// CHECK-NEXT: %[[Q:.*]] = commsched.wait %[[FUTURE_Q]]
-// CHECK-NEXT: commsched.all_gather {{.*}}"p1"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched.compute "scale"
-// CHECK-NEXT: commsched.compute "use"(%[[P]], %[[P]], %[[Q]], %[[Q]])
+// CHECK-NEXT: // order: large p0 wait q0 wait p1 wait scale use{{$}}
+// CHECK: %[[P:.*]] = commsched.wait
+// CHECK: %[[Q:.*]] = commsched.wait
+// CHECK: "use"(%[[P]], %[[P]], %[[Q]], %[[Q]])
 func.func @two_parameters(%p: !part, %q: !part) -> (!whole, !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   $gather(wp0 = p as p0)

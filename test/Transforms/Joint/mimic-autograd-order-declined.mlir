@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --commsched-mimic-autograd-order -split-input-file \
+// RUN: commsched-opt %s --commsched-mimic-autograd-order \
 // RUN:   --remarks-filter=commsched --verify-diagnostics -o %t.mlir
-// RUN: commsched-opt %s -split-input-file -o - | diff - %t.mlir
+// RUN: commsched-opt %s -o - | diff - %t.mlir
 
 // What stays as it is, and why.
 
@@ -18,18 +18,13 @@ func.func @only_returned(
   return %t : tensor<4xf32>
 }
 
-// -----
-
-!t = tensor<4xf32>
-
-func.func @nothing_in_front(%x: !t, %t: !t {commsched.role = "tangent"}) -> !t {
-  %a = commsched.compute "a"(%x) : (!t) -> !t
+func.func @nothing_in_front(%x: tensor<4xf32>, %t: tensor<4xf32> {commsched.role = "tangent"})
+    -> tensor<4xf32> {
+  %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   // expected-remark@+1 {{not reordered: nothing in front of the backward can wait}}
-  %g = commsched.compute "g"(%t, %a) : (!t, !t) -> !t
-  return %g : !t
+  %g = commsched.compute "g"(%t, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %g : tensor<4xf32>
 }
-
-// -----
 
 // expected-remark@+1 {{not reordered: the function holds a forward, too: 'commsched.num_forward_outputs' counts its results}}
 func.func @joint(%x: tensor<4xf32> {commsched.role = "input"}, %t: tensor<4xf32>
@@ -39,8 +34,6 @@ func.func @joint(%x: tensor<4xf32> {commsched.role = "input"}, %t: tensor<4xf32>
   %g = commsched.compute "g"(%t) : (tensor<4xf32>) -> tensor<4xf32>
   return %y, %g : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 // expected-remark@+1 {{not reordered: the body has several blocks}}
 func.func @blocks(%x: tensor<4xf32>,

@@ -38,21 +38,6 @@ func.func @policies(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   return %y, %g : !t, !t
 }
 
-// Without a word "fused" is computed again by a minimum cut: with one it is
-// saved.
-
-// EAGER: "function":"fused"{{.*}}"saved":["fused","fused_ps"],
-// CUT: "function":"fused"{{.*}}"saved":["arg0","fused_ps"],
-// LEAST: "function":"fused"{{.*}}"saved":["arg0"],
-func.func @fused(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
-  %fused = commsched.compute "aten.sin"(%x) {commsched.name = "fused"} : (!t) -> !t
-  %fused_ps = commsched.compute "aten.sin"(%x) {commsched.name = "fused_ps",
-      commsched.recompute = "prefer_save"} : (!t) -> !t
-  %y = commsched.compute "aten.add"(%fused, %fused_ps) : (!t, !t) -> !t
-  %g = commsched.compute "aten.mul"(%dy, %fused, %fused_ps) : (!t, !t, !t) -> !t
-  return %y, %g : !t, !t
-}
-
 // Views and constants, which nothing else saves, are saved where they must be.
 // "h" is what the other view shows.
 

@@ -16,15 +16,14 @@
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: arith.addf
 // CHECK-NEXT: return
+#sink = {pipeline = "commsched-sink-waits", region = "a"}
 commsched.group @dp size(4)
 func.func @together(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %f = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}}
+  %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.compile_with = #sink}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}}
-      : !commsched.future<tensor<4xf32>>
-  %1 = math.exp %y {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}} : tensor<4xf32>
-  %2 = arith.addf %0, %1 {commsched.compile_with = {pipeline = "commsched-sink-waits", region = "a"}} : tensor<4xf32>
+  %0 = commsched.wait %f {commsched.compile_with = #sink} : !commsched.future<tensor<4xf32>>
+  %1 = math.exp %y {commsched.compile_with = #sink} : tensor<4xf32>
+  %2 = arith.addf %0, %1 {commsched.compile_with = #sink} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }
 
@@ -47,17 +46,16 @@ func.func @together(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: %[[Y:.*]]:2 = call @__marked_region_0(%[[X]], %[[A]])
 // CHECK-NEXT: %[[B:.*]] = commsched.wait %[[G]]
 // CHECK-NEXT: return %[[Y]]#0, %[[Y]]#1, %[[B]]
+#cse = {pipeline = "cse"}
 commsched.group @dp size(4)
 func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<16xf32>) {
-  %f = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.compile_with = {pipeline = "cse"}}
+  %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.compile_with = #cse}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %g = commsched.all_gather %x on @dp dim(0)
-      {commsched.compile_with = {pipeline = "cse"}}
+  %g = commsched.all_gather %x on @dp dim(0) {commsched.compile_with = #cse}
       : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %0 = math.exp %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  %0 = math.exp %x {commsched.compile_with = #cse} : tensor<4xf32>
   %1 = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %2 = math.absf %1 {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
+  %2 = math.absf %1 {commsched.compile_with = #cse} : tensor<4xf32>
   %3 = commsched.wait %g {commsched.compile_with = {pipeline = "cse", region = "other"}}
       : !commsched.future<tensor<16xf32>>
   return %0, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<16xf32>
@@ -76,13 +74,14 @@ func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<16x
 // CHECK-NEXT: commsched.all_gather
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: tensor.expand_shape
+#cse = {pipeline = "cse"}
 commsched.group @dp size(4)
 func.func @written_view(%x: tensor<4xf32>, %b: tensor<16xf32>)
     -> (tensor<16xf32>, tensor<4x4xf32>) {
-  %f = commsched.all_gather %x on @dp dim(0) into %b {commsched.compile_with = {pipeline = "cse"}}
+  %f = commsched.all_gather %x on @dp dim(0) into %b {commsched.compile_with = #cse}
       : tensor<4xf32> into tensor<16xf32> -> !commsched.future<tensor<16xf32>>
-  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<16xf32>>
-  %1 = tensor.expand_shape %b [[0, 1]] output_shape [4, 4] {commsched.compile_with = {pipeline = "cse"}}
+  %0 = commsched.wait %f {commsched.compile_with = #cse} : !commsched.future<tensor<16xf32>>
+  %1 = tensor.expand_shape %b [[0, 1]] output_shape [4, 4] {commsched.compile_with = #cse}
       : tensor<16xf32> into tensor<4x4xf32>
   return %0, %1 : tensor<16xf32>, tensor<4x4xf32>
 }
