@@ -1,4 +1,4 @@
-// RUN: %rows %s | commsched-opt --canonicalize | FileCheck %s
+// RUN: %rows %s | commsched-opt --canonicalize | %orders | FileCheck %s
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
@@ -11,6 +11,7 @@ commsched.group @dp size(2)
 
 // CHECK-LABEL: func.func @group_of_one(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[Y:.+]]: tensor<i8>, %[[M:.+]]: tensor<4x3xf32>
+// CHECK-NEXT: // order: {{$}}
 // CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[Y]], %[[X]], %[[X]], %[[M]], %[[M]]
 func.func @group_of_one(%x: !t, %y: tensor<i8>, %m: tensor<4x3xf32>)
     -> (!t, !t, !t, tensor<i8>, !t, !t, tensor<4x3xf32>, tensor<4x3xf32>) {
@@ -31,9 +32,7 @@ func.func @group_of_one(%x: !t, %y: tensor<i8>, %m: tensor<4x3xf32>)
 
 // The user in between sees the operand, whichever order the two are in.
 // CHECK-LABEL: func.func @group_of_one_chain(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
-// CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"(%[[X]])
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: // order: aten.sin{{$}}
 func.func @group_of_one_chain(%x: !t) -> !t {
   $run(%v1 = all_reduce %x on @self reduction(sum) : !t -> !t)
   %v2 = commsched.compute "aten.sin"(%v1) : (!t) -> !t
@@ -43,16 +42,14 @@ func.func @group_of_one_chain(%x: !t) -> !t {
 
 // A permute without a pair delivers zeros.
 // CHECK-LABEL: func.func @keep_permute_of_nothing(
-// CHECK: commsched.permute
-// CHECK: commsched.wait
+// CHECK-NEXT: // order: permute wait{{$}}
 func.func @keep_permute_of_nothing(%x: !t) -> !t {
   $run(%v1 = permute %x on @self pairs(dense<> : tensor<0x2xi64>) : !t -> !t)
   return %v1 : !t
 }
 
 // CHECK-LABEL: func.func @keep_group_of_one_in_place(
-// CHECK: commsched.all_reduce
-// CHECK: commsched.wait
+// CHECK-NEXT: // order: all_reduce wait{{$}}
 func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
   $run(%v1 = all_reduce %x on @self reduction(sum) into %b : !t into !t -> !t)
   return %v1 : !t
@@ -60,8 +57,7 @@ func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
 
 // The types differ, so the operand cannot stand for the value.
 // CHECK-LABEL: func.func @keep_group_of_one_dynamic(
-// CHECK: commsched.all_gather
-// CHECK: commsched.wait
+// CHECK-NEXT: // order: all_gather wait{{$}}
 func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
   $run(%v1 = all_gather %x on @self dim(0) : tensor<?xf32> -> !t)
   return %v1 : !t
@@ -72,7 +68,7 @@ func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
 //===----------------------------------------------------------------------===//
 
 // CHECK-LABEL: func.func @unused_pairs(
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: {{$}}
 func.func @unused_pairs(%x: !t) {
   $run(%v6 = all_gather %x on @dp dim(0) : !t -> tensor<8xf32>)
   $run(%v7 = reduce_scatter %x on @dp reduction(sum) dim(0) : !t -> tensor<2xf32>)
@@ -85,7 +81,7 @@ func.func @unused_pairs(%x: !t) {
 
 // What only an unused collective needed goes with it.
 // CHECK-LABEL: func.func @unused_chain(
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: {{$}}
 func.func @unused_chain(%x: !t) {
   %v0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   $run(%v2 = all_reduce %v0 on @dp reduction(sum) : !t -> !t)
@@ -105,8 +101,7 @@ func.func @keep_partly_used(%x: !t) -> !t {
 
 // The buffer may be read through another value.
 // CHECK-LABEL: func.func @keep_unused_in_place(
-// CHECK: commsched.all_gather
-// CHECK: commsched.wait
+// CHECK-NEXT: // order: all_gather wait{{$}}
 func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
   $run(%v1 = all_gather %x on @dp dim(0) into %b : !t into tensor<8xf32> -> tensor<8xf32>)
   return
@@ -114,12 +109,7 @@ func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
 
 // The other end is in another rank's program, even if that rank is this one.
 // CHECK-LABEL: func.func @keep_point_to_point(
-// CHECK: commsched.send %{{.+}} on @dp
-// CHECK: commsched.send %{{.+}} on @self
-// CHECK: commsched.recv on @self
-// CHECK: commsched.wait
-// CHECK: commsched.wait
-// CHECK: commsched.wait
+// CHECK-NEXT: // order: send send recv wait wait wait{{$}}
 func.func @keep_point_to_point(%x: !t) {
   %v0 = commsched.send %x on @dp to(1) : !t -> !commsched.future
   %v1 = commsched.send %x on @self to(0) : !t -> !commsched.future
@@ -131,9 +121,7 @@ func.func @keep_point_to_point(%x: !t) {
 }
 
 // CHECK-LABEL: func.func @keep_used_pairs(
-// CHECK: commsched.all_to_all
-// CHECK: commsched.wait
-// CHECK: commsched.barrier
+// CHECK-NEXT: // order: all_to_all wait barrier{{$}}
 func.func @keep_used_pairs(%x: !t) -> !t {
   $run(%v1 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
   commsched.barrier on @dp
@@ -157,11 +145,7 @@ func.func @ranks() -> (index, index) {
 //===----------------------------------------------------------------------===//
 
 // CHECK-LABEL: func.func @keeps_transfers(
-// CHECK-NEXT: commsched.offload
-// CHECK-NEXT: %[[H:.+]] = commsched.wait
-// CHECK-NEXT: commsched.reload %[[H]]
-// CHECK-NEXT: %[[Y:.+]] = commsched.wait
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: // order: offload wait reload wait{{$}}
 func.func @keeps_transfers(%x: !t) -> !t {
   $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
@@ -169,7 +153,7 @@ func.func @keeps_transfers(%x: !t) -> !t {
 }
 
 // CHECK-LABEL: func.func @unused_transfers(
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: {{$}}
 func.func @unused_transfers(%x: !t) {
   $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)

@@ -1,5 +1,5 @@
-// RUN: commsched-opt --cse --loop-invariant-code-motion %s | FileCheck %s
-// RUN: commsched-opt --cse --canonicalize --loop-invariant-code-motion %s | FileCheck %s
+// RUN: commsched-opt --cse --loop-invariant-code-motion %s | %orders | FileCheck %s
+// RUN: commsched-opt --cse --canonicalize --loop-invariant-code-motion %s | %orders | FileCheck %s
 
 // Generic passes leave communication alone and treat an opaque operator by its
 // stated effects.
@@ -14,9 +14,7 @@ commsched.group @dp size(2)
 
 // Two equal starts are two launches.
 // CHECK-LABEL: func.func @cse_keeps_collectives(
-// CHECK-COUNT-2: commsched.all_reduce
-// CHECK-COUNT-2: commsched.wait
-// CHECK-COUNT-2: commsched.barrier
+// CHECK-NEXT: // order: all_reduce all_reduce wait wait barrier barrier{{$}}
 func.func @cse_keeps_collectives(%x: !t) -> (!t, !t) {
   %0 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %1 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
@@ -29,8 +27,7 @@ func.func @cse_keeps_collectives(%x: !t) -> (!t, !t) {
 
 // Nor are two equal transfers one.
 // CHECK-LABEL: func.func @cse_keeps_transfers(
-// CHECK-COUNT-2: commsched.offload
-// CHECK-COUNT-2: commsched.wait
+// CHECK-NEXT: // order: offload offload wait wait{{$}}
 func.func @cse_keeps_transfers(%x: !t) -> (!v, !v) {
   %0 = commsched.offload %x : !t -> !commsched.future<!v>
   %1 = commsched.offload %x : !t -> !commsched.future<!v>
@@ -41,10 +38,7 @@ func.func @cse_keeps_transfers(%x: !t) -> (!v, !v) {
 
 // A loop that repeats a collective launches it each time.
 // CHECK-LABEL: func.func @licm_keeps_collectives(
-// CHECK: scf.for
-// CHECK: commsched.all_reduce
-// CHECK: commsched.wait
-// CHECK: scf.yield
+// CHECK-NEXT: // order: {{.*}}scf.for { all_reduce wait arith.addf scf.yield }{{$}}
 func.func @licm_keeps_collectives(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -71,9 +65,7 @@ func.func @cse_merges_pure_compute(%x: !t) -> (!t, !t, !u, !u) {
 
 // In-place collectives write into the two buffers.
 // CHECK-LABEL: func.func @cse_keeps_buffers(
-// CHECK-COUNT-2: commsched.all_gather_copy_in
-// CHECK-NOT: commsched.all_gather_copy_in
-// CHECK: commsched.all_gather %
+// CHECK-NEXT: // order: all_gather_copy_in all_gather_copy_in all_gather all_reduce wait wait{{$}}
 func.func @cse_keeps_buffers(%x: !t) -> (!w, !w) {
   %slice0, %buffer0 = commsched.all_gather_copy_in %x on @dp : !t -> !t, !w
   %slice1, %buffer1 = commsched.all_gather_copy_in %x on @dp : !t -> !t, !w
@@ -89,15 +81,14 @@ func.func @cse_keeps_buffers(%x: !t) -> (!w, !w) {
 }
 
 // CHECK-LABEL: func.func @cse_drops_dead_compute(
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: {{$}}
 func.func @cse_drops_dead_compute(%x: !t) {
   %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   return
 }
 
 // CHECK-LABEL: func.func @cse_keeps_random(
-// CHECK-COUNT-2: commsched.compute "aten.rand"
-// CHECK: commsched.compute "aten.dropout"
+// CHECK-NEXT: // order: aten.rand aten.rand aten.dropout{{$}}
 func.func @cse_keeps_random(%x: !t) -> (!t, !t) {
   %0 = commsched.compute "aten.rand"() {random} : () -> !t
   %1 = commsched.compute "aten.rand"() {random} : () -> !t
@@ -107,8 +98,7 @@ func.func @cse_keeps_random(%x: !t) -> (!t, !t) {
 }
 
 // CHECK-LABEL: func.func @cse_keeps_mutation(
-// CHECK-COUNT-2: commsched.compute "aten.add_"
-// CHECK-COUNT-2: commsched.compute "print"
+// CHECK-NEXT: // order: aten.add_ aten.add_ print print{{$}}
 func.func @cse_keeps_mutation(%m: !m) {
   %0 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>} : (!m) -> !t
   %1 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>} : (!m) -> !t
@@ -120,10 +110,7 @@ func.func @cse_keeps_mutation(%m: !m) {
 // A copy-in may run anywhere; whether an opaque operator may run for a loop
 // without iterations is not known.
 // CHECK-LABEL: func.func @licm_moves_known_copies(
-// CHECK: commsched.chunk_cat
-// CHECK: scf.for
-// CHECK-NEXT: commsched.compute "aten.sin"
-// CHECK-NEXT: commsched.compute "aten.rand"
+// CHECK-NEXT: // order: {{.*}}chunk_cat scf.for { aten.sin aten.rand aten.sum scf.yield }{{$}}
 func.func @licm_moves_known_copies(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -138,11 +125,7 @@ func.func @licm_moves_known_copies(%x: !t, %n: index) -> !t {
 }
 
 // CHECK-LABEL: func.func @storage_in_order(
-// CHECK: resize_storage %{{.+}} bytes(16)
-// CHECK-NEXT: fsdp_copy
-// CHECK-NEXT: resize_storage %{{.+}} bytes(0)
-// CHECK-NEXT: resize_storage %{{.+}} bytes(16)
-// CHECK-NEXT: fsdp_copy
+// CHECK-NEXT: // order: resize_storage fsdp_copy resize_storage resize_storage fsdp_copy{{$}}
 func.func @storage_in_order(%p: !m, %x: !t) {
   commsched.resize_storage %p bytes(16) : !m
   commsched.fsdp_copy %x into %p : !t, !m

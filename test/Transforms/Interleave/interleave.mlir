@@ -1,7 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir \
 // RUN:   --commsched-interleave="first=@forward second=@backward name=both memory-budget=100%" \
-// RUN:   %remarks 2> %t.remarks | FileCheck %s
+// RUN:   %remarks 2> %t.remarks | %orders | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=forward \
 // RUN:   second=backward name=both share=none" | FileCheck %s --check-prefix=NONE
@@ -27,15 +27,7 @@ commsched.group @h size(2)
 // CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<4xi8> {commsched.role = "saved_activation"})
 // CHECK-SAME: -> (tensor<4xi8> {commsched.name = "loss"}, tensor<4xi8>)
 // CHECK-SAME: attributes {commsched.baseline_peak_bytes = {{[0-9]+}} : i64}
-// CHECK: %[[F:.+]] = commsched.all_gather %[[W]] on @g
-// CHECK: %[[P:.+]] = commsched.compute "product_backward"(%[[S]], %[[W]])
-// CHECK-SAME: commsched.name = "backward.product"
-// CHECK: %[[G:.+]] = commsched.wait %[[F]]
-// CHECK: %[[R:.+]] = commsched.all_reduce %[[P]] on @h
-// CHECK: %[[L:.+]] = commsched.compute "product"(%[[X]], %[[G]])
-// CHECK-SAME: commsched.name = "product"
-// CHECK: %[[D:.+]] = commsched.wait %[[R]]
-// CHECK: return %[[L]], %[[D]]
+// CHECK-NEXT: // order: all_gather backward.product wait all_reduce product wait{{$}}
 
 // REMARK: remark: [Passed] Interleaved | Category:commsched | Function=both
 // REMARK-SAME: ExposedNsAfter=0, ExposedNsBefore=200

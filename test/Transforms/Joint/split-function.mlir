@@ -1,5 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function | FileCheck %s
+// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function | %orders | FileCheck %s
 // RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
 // RUN:   --test-commsched-verify-partition -o /dev/null
 // RUN: commsched-test-opt %t.mlir --split-input-file > %t.before
@@ -16,6 +16,7 @@
 // CHECK-SAME: %[[T:[^:]+]]: tensor<2x4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.role = "input"})
 // CHECK-SAME: attributes {test.kept = 1 : i32}
+// CHECK-NEXT: // order:{{.*}}
 // CHECK-NEXT: %[[F:.+]]:4 = call @ports_forward(%[[W]], %[[X]])
 // CHECK-NEXT: %[[B:.+]]:2 = call @ports_backward(%[[F]]#1, %[[F]]#2, %[[F]]#3, %[[T]])
 // CHECK-NEXT: return %[[F]]#0, %[[B]]#0, %[[B]]#1
@@ -26,9 +27,8 @@
 // CHECK-SAME: -> (tensor<2x4xf32> {commsched.name = "y"}, tensor<4x4xf32> {commsched.name = "w"},
 // CHECK-SAME: tensor<2x4xf32> {commsched.name = "arg2"}, tensor<2x4xf32> {commsched.name = "h"})
 // CHECK-SAME: attributes {commsched.graph = "ports", test.kept = 1 : i32}
-// CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"(%[[X]], %[[W]]) {commsched.name = "h"}
-// CHECK-NEXT: %[[Y:.+]] = commsched.compute "relu"(%[[H]])
-// CHECK-NEXT: return {test.end} %[[Y]], %[[W]], %[[X]], %[[H]]
+// CHECK-NEXT: // order: h relu{{$}}
+// CHECK: return {test.end}
 
 !t = tensor<2x4xf32>
 
@@ -39,10 +39,8 @@
 // CHECK-SAME: %[[T:[^:]+]]: tensor<2x4xf32> {commsched.role = "tangent"})
 // CHECK-SAME: -> (tensor<4x4xf32> {commsched.name = "dw"}, tensor<2x4xf32>)
 // CHECK-SAME: attributes {commsched.graph = "ports", test.kept = 1 : i32}
-// CHECK-NEXT: %[[DH:.+]] = commsched.compute "relu_backward"(%[[T]], %[[H]])
-// CHECK-NEXT: %[[DW:.+]] = commsched.compute "mm"(%[[X]], %[[DH]])
-// CHECK-NEXT: %[[DX:.+]] = commsched.compute "mm"(%[[DH]], %[[W]])
-// CHECK-NEXT: return {test.end} %[[DW]], %[[DX]]
+// CHECK-NEXT: // order: relu_backward mm mm{{$}}
+// CHECK: return {test.end}
 func.func private @ports(%w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
     %dy: !t $tangent, %x: !t $in) -> (!t {commsched.name = "y"}, tensor<4x4xf32> {commsched.name = "dw"}, !t)
     attributes {commsched.num_forward_outputs = 1 : i64, commsched.saved_values = ["h"],
@@ -65,25 +63,13 @@ commsched.group @dp size(4)
 
 // CHECK-LABEL: func.func private @recomputed_forward(
 // CHECK-SAME: -> (tensor<8xf32>, tensor<2xf32> {commsched.name = "arg0"}, tensor<8xf32> {commsched.name = "arg1"})
-// CHECK-NEXT: arith.constant
-// CHECK-NEXT: commsched.all_gather
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched.compute "mul"
-// CHECK-NEXT: %[[Y:.+]] = commsched.compute "gelu"
-// CHECK-NEXT: return %[[Y]], %{{.+}}, %{{.+}} :
+// CHECK-NEXT: // order: {{.*}}all_gather wait mul gelu{{$}}
 
 // CHECK-LABEL: func.func private @recomputed_backward(
 // CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.name = "arg0", commsched.role = "parameter"},
 // CHECK-SAME: %[[X:[^:]+]]: tensor<8xf32> {commsched.name = "arg1", commsched.role = "input"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<8xf32> {commsched.role = "tangent"}) -> (tensor<8xf32>, tensor<2xf32>)
-// CHECK-NEXT: %[[TWO:.+]] = arith.constant
-// CHECK-NEXT: %[[START:.+]] = commsched.all_gather %[[SHARD]] on @dp
-// CHECK-NEXT: %[[W:.+]] = commsched.wait %[[START]]
-// CHECK-NEXT: %[[M:.+]] = commsched.compute "mul"(%[[X]], %[[W]], %[[TWO]])
-// CHECK-NEXT: %[[DX:.+]] = commsched.compute "gelu_backward"(%[[T]], %[[M]])
-// CHECK-NEXT: %[[SCATTER:.+]] = commsched.reduce_scatter %[[DX]] on @dp
-// CHECK-NEXT: %[[DW:.+]] = commsched.wait %[[SCATTER]]
-// CHECK-NEXT: return %[[DX]], %[[DW]]
+// CHECK-NEXT: // order: {{.*}}all_gather wait mul gelu_backward reduce_scatter wait{{$}}
 func.func @recomputed(%shard: tensor<2xf32> $parameter, %x: !t $in, %dy: !t $tangent) -> (!t, !t,
     tensor<2xf32>) attributes {commsched.num_forward_outputs = 1, commsched.saved_values = []} {
   %two = arith.constant dense<2.0> : !t

@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
-// RUN:   --test-commsched-verify-partition | FileCheck %s
+// RUN:   --test-commsched-verify-partition | %orders | FileCheck %s
 
 // The unsharded parameter is filled and freed in each half, which takes the
 // memref as its own argument. Of a collective that only the backward uses, only
@@ -12,23 +12,13 @@ commsched.group @dp size(4)
 // CHECK-LABEL: func.func private @fsdp_forward(
 // CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.role = "parameter"}, %[[P:[^:]+]]: memref<8xf32> {commsched.role = "unsharded_param"}
 // CHECK-SAME: -> (tensor<8xf32>, memref<8xf32> {commsched.name = "arg1"}, tensor<8xf32> {commsched.name = "full"}, tensor<8xf32> {commsched.name = "sum"})
-// CHECK: commsched.resize_storage %[[P]] bytes(32)
-// CHECK: commsched.fsdp_copy %{{.+}} into %[[P]]
-// CHECK: commsched.resize_storage %[[P]] bytes(0)
-// CHECK: commsched.all_reduce
-// CHECK: %[[SUM:.+]] = commsched.wait
-// CHECK-NOT: bytes(32)
-// CHECK: return %{{.+}}, %[[P]], %{{.+}}, %[[SUM]]
+// CHECK-NEXT: // order: all_gather full resize_storage fsdp_copy bufferization.to_tensor mm resize_storage all_reduce sum{{$}}
 
 // CHECK-LABEL: func.func private @fsdp_backward(
 // CHECK-SAME: %[[P:[^:]+]]: memref<8xf32> {commsched.name = "arg1", commsched.role = "unsharded_param"}
 // CHECK-SAME: %[[FULL:[^:]+]]: tensor<8xf32> {commsched.name = "full",
 // CHECK-SAME: %[[SUM:[^:]+]]: tensor<8xf32> {commsched.name = "sum",
-// CHECK-NOT: commsched.all_reduce
-// CHECK: commsched.resize_storage %[[P]] bytes(32)
-// CHECK: commsched.fsdp_copy %[[FULL]] into %[[P]]
-// CHECK: commsched.compute "back"(%{{.+}}, %{{.+}}, %[[SUM]])
-// CHECK: commsched.resize_storage %[[P]] bytes(0)
+// CHECK-NEXT: // order: resize_storage fsdp_copy bufferization.to_tensor back resize_storage{{$}}
 func.func @fsdp(%shard: tensor<2xf32> {commsched.role = "parameter"},
     %p: memref<8xf32> {commsched.role = "unsharded_param"},
     %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})

@@ -1,20 +1,14 @@
-// RUN: commsched-opt %s -split-input-file --commsched-compile-regions | FileCheck %s
+// RUN: commsched-opt %s -split-input-file --commsched-compile-regions | %orders | FileCheck %s
 
 // Marks in the body of an unmarked loop are sets of that block. What the body
 // has from outside is an argument, but for constants.
 
 // CHECK-LABEL: func.func @body
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[N:.*]]: index)
-// CHECK: %[[C0:.*]] = arith.constant 0 : index
-// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[Y:.*]] = %[[X]])
-// CHECK-NEXT: %[[Z:.*]] = func.call @__marked_region_0(%[[Y]], %[[X]]) {commsched.pure}
-// CHECK-NEXT: scf.yield %[[Z]]
+// CHECK-NEXT: // order: {{.*}}scf.for { func.call scf.yield }{{$}}
 // CHECK-LABEL: func.func private @__marked_region_0
 // CHECK-SAME: (%[[Y:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>)
-// CHECK-NEXT: %[[HALF:.*]] = arith.constant dense<5.0
-// CHECK-NEXT: %[[A:.*]] = arith.addf %[[Y]], %[[X]]
-// CHECK-NEXT: arith.mulf %[[A]], %[[HALF]]
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: {{.*}}arith.addf arith.mulf{{$}}
 func.func @body(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -34,13 +28,12 @@ func.func @body(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 
 // CHECK-LABEL: func.func @loop
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32>)
+// CHECK-NEXT: // order:{{.*}}
 // CHECK-NEXT: %[[Y:.*]] = call @__marked_region_0(%[[X]], %[[W]])
 // CHECK-NEXT: return %[[Y]]
 // CHECK-LABEL: func.func private @__marked_region_0
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32>)
-// CHECK-NEXT: %[[Z:.*]] = arith.addf %[[X]], %[[W]] : tensor<4xf32>
-// CHECK-NEXT: return %[[Z]]
-// CHECK-NOT: func.func
+// CHECK-NEXT: // order: arith.addf{{$}}
 func.func @loop(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -57,25 +50,17 @@ func.func @loop(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
 // several blocks.
 
 // CHECK-LABEL: func.func @both
-// CHECK: %[[A:.*]] = call @__marked_region_0
-// CHECK: scf.if
-// CHECK-NEXT: func.call @__marked_region_1(%[[A]])
-// CHECK: } else {
-// CHECK-NEXT: func.call @__marked_region_2(%[[A]])
-// CHECK: %[[B:.*]] = call @__marked_region_3
-// CHECK-NEXT: cf.br ^[[NEXT:.*]](%[[B]]
-// CHECK: ^[[NEXT]](%[[C:.*]]: tensor<4xf32>):
-// CHECK-NEXT: call @__marked_region_4(%[[C]], %[[A]])
+// CHECK-NEXT: // order: call scf.if { func.call scf.yield } else { func.call scf.yield } call cf.br ^bb1: call{{$}}
 // CHECK-LABEL: func.func private @__marked_region_0
-// CHECK-NEXT: math.exp
+// CHECK-NEXT: // order: math.exp{{$}}
 // CHECK-LABEL: func.func private @__marked_region_1
-// CHECK-NEXT: math.sin
+// CHECK-NEXT: // order: math.sin{{$}}
 // CHECK-LABEL: func.func private @__marked_region_2
-// CHECK-NEXT: math.cos
+// CHECK-NEXT: // order: math.cos{{$}}
 // CHECK-LABEL: func.func private @__marked_region_3
-// CHECK-NEXT: math.tanh
+// CHECK-NEXT: // order: math.tanh{{$}}
 // CHECK-LABEL: func.func private @__marked_region_4
-// CHECK-NEXT: arith.addf
+// CHECK-NEXT: // order: arith.addf{{$}}
 func.func @both(%x: tensor<4xf32>, %p: i1) -> tensor<4xf32> {
   %0 = math.exp %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
   %1 = scf.if %p -> tensor<4xf32> {

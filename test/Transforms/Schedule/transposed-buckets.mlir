@@ -27,29 +27,23 @@ LET $product(R = A * B) R = "stablehlo.dot_general"(A, B)
 
 commsched.group @g size(8)
 
-func.func @product(%x: !whole, %w0: !shard, %w1: !shard, %w2: !shard, %w3: !shard, %w4: !shard, %w5: !shard) -> !whole {
+func.func @product(%x: !whole, %w0: !shard, %w1: !shard, %w2: !shard, %w3: !shard) -> !whole {
   $run(%g0 = all_gather %w0 on @g dim(1) : !shard -> !whole)
   $run(%g1 = all_gather %w1 on @g dim(1) : !shard -> !whole)
   $run(%g2 = all_gather %w2 on @g dim(1) : !shard -> !whole)
   $run(%g3 = all_gather %w3 on @g dim(1) : !shard -> !whole)
-  $run(%g4 = all_gather %w4 on @g dim(1) : !shard -> !whole)
-  $run(%g5 = all_gather %w5 on @g dim(1) : !shard -> !whole)
   $product(%y0 = %x * %g0)
   $product(%y1 = %y0 * %g1)
   $product(%y2 = %y1 * %g2)
   $product(%y3 = %y2 * %g3)
-  $product(%y4 = %y3 * %g4)
-  $product(%y5 = %y4 * %g5)
-  return %y5 : !whole
+  return %y3 : !whole
 }
 
-func.func @negation(%x: !whole, %w0: !shard, %w1: !shard, %w2: !shard, %w3: !shard, %w4: !shard, %w5: !shard) -> !whole {
+func.func @negation(%x: !whole, %w0: !shard, %w1: !shard, %w2: !shard, %w3: !shard) -> !whole {
   $run(%g0 = all_gather %w0 on @g dim(1) : !shard -> !whole)
   $run(%g1 = all_gather %w1 on @g dim(1) : !shard -> !whole)
   $run(%g2 = all_gather %w2 on @g dim(1) : !shard -> !whole)
   $run(%g3 = all_gather %w3 on @g dim(1) : !shard -> !whole)
-  $run(%g4 = all_gather %w4 on @g dim(1) : !shard -> !whole)
-  $run(%g5 = all_gather %w5 on @g dim(1) : !shard -> !whole)
   %s0 = "stablehlo.negate"(%g0) : (!whole) -> !whole
   $product(%y0 = %x * %s0)
   %s1 = "stablehlo.negate"(%g1) : (!whole) -> !whole
@@ -58,19 +52,15 @@ func.func @negation(%x: !whole, %w0: !shard, %w1: !shard, %w2: !shard, %w3: !sha
   $product(%y2 = %y1 * %s2)
   %s3 = "stablehlo.negate"(%g3) : (!whole) -> !whole
   $product(%y3 = %y2 * %s3)
-  %s4 = "stablehlo.negate"(%g4) : (!whole) -> !whole
-  $product(%y4 = %y3 * %s4)
-  %s5 = "stablehlo.negate"(%g5) : (!whole) -> !whole
-  $product(%y5 = %y4 * %s5)
-  return %y5 : !whole
+  return %y3 : !whole
 }
 
 // The copy-in of a bucket of reductions reads what is transposed for it, and each
 // result that is returned is copied out of it. Both are in the promise.
 
-// REMARK: BlockScheduled | {{.*}}Function=reductions | {{.*}}StepNsAfter=63074,
-// REPORT: "function":"reductions",{{.*}}"num_collectives":1,{{.*}}"step_time_ns":63074,
-func.func @reductions(%x: !whole, %y0: !whole, %y1: !whole, %y2: !whole, %y3: !whole, %y4: !whole, %y5: !whole) -> (!row, !row, !row, !row, !row, !row) {
+// REMARK: BlockScheduled | {{.*}}Function=reductions | {{.*}}StepNsAfter=50432,
+// REPORT: "function":"reductions",{{.*}}"num_collectives":1,{{.*}}"step_time_ns":50432,
+func.func @reductions(%x: !whole, %y0: !whole, %y1: !whole, %y2: !whole, %y3: !whole) -> (!row, !row, !row, !row) {
   %n = "stablehlo.negate"(%x) : (!whole) -> !whole
   %m = "stablehlo.negate"(%n) : (!whole) -> !whole
   $product(%d0 = %m * %y0)
@@ -85,11 +75,5 @@ func.func @reductions(%x: !whole, %y0: !whole, %y1: !whole, %y2: !whole, %y3: !w
   $product(%d3 = %m * %y3)
   %t3 = "stablehlo.transpose"(%d3) <{permutation = array<i64: 1, 0>}> : (!whole) -> !whole
   $run(%r3 = reduce_scatter %t3 on @g reduction(sum) dim(0) : !whole -> !row)
-  $product(%d4 = %m * %y4)
-  %t4 = "stablehlo.transpose"(%d4) <{permutation = array<i64: 1, 0>}> : (!whole) -> !whole
-  $run(%r4 = reduce_scatter %t4 on @g reduction(sum) dim(0) : !whole -> !row)
-  $product(%d5 = %m * %y5)
-  %t5 = "stablehlo.transpose"(%d5) <{permutation = array<i64: 1, 0>}> : (!whole) -> !whole
-  $run(%r5 = reduce_scatter %t5 on @g reduction(sum) dim(0) : !whole -> !row)
-  return %r0, %r1, %r2, %r3, %r4, %r5 : !row, !row, !row, !row, !row, !row
+  return %r0, %r1, %r2, %r3 : !row, !row, !row, !row
 }

@@ -1,31 +1,17 @@
-// RUN: %rows %s | commsched-opt --split-input-file \
-// RUN:   --commsched-pipeline-loops=memory-budget=100%% | FileCheck %s
-// RUN: %rows %s | commsched-opt --split-input-file -o /dev/null \
+// RUN: %rows %s | commsched-opt --commsched-pipeline-loops=memory-budget=100%% \
+// RUN:   | %orders | FileCheck %s
+// RUN: %rows %s | commsched-opt --mlir-disable-threading -o /dev/null \
 // RUN:   --commsched-pipeline-loops=memory-budget=100%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The gather of the next iteration hides under the computation of this one.
 
 commsched.group @dp size(8)
+commsched.group @g size(4)
 
 // REMARK: LoopPipelined | {{.*}}Function=gather | BudgetBytes={{[0-9]+}}, Depth=2, PeakBytesAfter=786432, PeakBytesBefore=524288, PeriodBoundNs=50, PeriodNsAfter=50, PeriodNsBefore=80, Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, and 786432 bytes instead of 524288, for a budget of {{[0-9]+}}", RunNsAfter=1630, RunNsBefore=2560
 // CHECK-LABEL: func.func @gather(
-// CHECK-SAME:      %[[X:.+]]: tensor<128x256xf32>, %[[STACKED:.+]]: tensor<32x32x256xf32>)
-// CHECK:         %[[FIRST:.+]] = tensor.extract_slice %[[STACKED]][%{{.+}}, 0, 0]
-// CHECK:         %[[START:.+]] = commsched.all_gather %[[FIRST]] {{.*}}commsched.name = "gather.prologue.0"
-// CHECK:         %[[WEIGHT:.+]] = commsched.wait %[[START]]
-// CHECK:         %[[C31:.+]] = arith.constant 31 : index
-// CHECK:         %[[LOOP:.+]]:2 = scf.for %[[I:.+]] = %{{.+}} to %[[C31]] step %[[C1:[^ ]+]]
-// CHECK-SAME:        iter_args(%[[A:.+]] = %[[X]], %[[W:.+]] = %[[WEIGHT]])
-// CHECK:           %[[NEXT:.+]] = arith.addi %[[I]], %[[C1]]
-// CHECK:           %[[SHARD:.+]] = tensor.extract_slice %[[STACKED]][%[[NEXT]], 0, 0]
-// CHECK:           %[[FUTURE:.+]] = commsched.all_gather %[[SHARD]] {{.*}}commsched.name = "gather",
-// CHECK:           %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[W]])
-// CHECK:           %[[GATHERED:.+]] = commsched.wait %[[FUTURE]]
-// CHECK:           scf.yield %[[B]], %[[GATHERED]]
-// CHECK:         }
-// CHECK:         %[[LAST:.+]] = commsched.compute "mm"(%[[LOOP]]#0, %[[LOOP]]#1)
-// CHECK:         return %[[LAST]]
+// CHECK-NEXT: // order: {{.*}}tensor.extract_slice gather.prologue.0 wait {{.*}}scf.for { arith.addi tensor.extract_slice gather mm wait scf.yield } mm{{$}}
 func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>) -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -39,24 +25,12 @@ func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>) -> t
   return %y : tensor<128x256xf32>
 }
 
-// -----
-
 // What is fused into its users is in no buffer: each stage computes it for
 // itself, and only what it reads is carried.
 
-commsched.group @dp size(8)
-
 // CHECK-LABEL: func.func @fused(
-// CHECK:         %[[FIRST:.+]] = tensor.extract_slice
-// CHECK:         %[[WIDE:.+]] = commsched.compute "cast"(%[[FIRST]])
-// CHECK:         commsched.all_gather %[[WIDE]]
-// CHECK:         scf.for {{.*}} iter_args(%[[A:.+]] = %{{.+}}, %[[KEPT:.+]] = %[[FIRST]], %[[W:.+]] = %{{.+}})
-// CHECK:           %[[SHARD:.+]] = tensor.extract_slice
-// CHECK:           %[[NEXT:.+]] = commsched.compute "cast"(%[[SHARD]])
-// CHECK:           commsched.all_gather %[[NEXT]]
-// CHECK:           %[[OWN:.+]] = commsched.compute "cast"(%[[KEPT]])
-// CHECK:           %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[W]], %[[OWN]])
-// CHECK:           scf.yield %[[B]], %[[SHARD]], %{{.+}}
+// CHECK-NEXT: // order: {{.*}}tensor.extract_slice cast gather.prologue.0 wait {{.*}}scf.for { arith.addi tensor.extract_slice cast gather cast mm wait scf.yield } cast mm{{$}}
+// CHECK: scf.for {{.*}} -> (tensor<128x256xf32>, tensor<32x256xbf16>, tensor<256x256xf32>)
 func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>) -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -71,17 +45,11 @@ func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>) -> t
   return %y : tensor<128x256xf32>
 }
 
-// -----
-
 // With one iteration at a time, a loop is what it was, in another order.
-
-commsched.group @dp size(8)
 
 // REMARK: LoopPipelined | {{.*}}Function=reordered | {{.*}}Depth=1, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80,
 // CHECK-LABEL: func.func @reordered(
-// CHECK:         scf.for
-// CHECK-NEXT:      commsched.all_reduce
-// CHECK-NEXT:      commsched.compute "f"
+// CHECK-NEXT: // order: {{.*}}scf.for { all_reduce f wait scf.yield loop{{$}}
 // CHECK:         } {commsched.module = "layers", commsched.name = "loop"}
 func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
   %c0 = arith.constant 0 : index
@@ -94,33 +62,13 @@ func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %y : tensor<8xf32>
 }
 
-// -----
-
 // A loop whose number of iterations is not known: in its schedule where it has
 // as many as are in progress at once, else as it was.
 
-commsched.group @dp size(8)
-
-// REMARK: LoopPipelined | {{.*}}Function=gather | {{.*}}Depth=2, LeastCount=2, {{.*}}Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, {{.*}}, where it has 2 iterations or more"
-// CHECK-LABEL: func.func @gather(
-// CHECK-SAME:      %[[X:[^:]+]]: {{.*}} %[[N:.+]]: index)
-// CHECK:         %[[SOME:.+]] = arith.cmpi sgt, %[[N]], %{{.+}} : index
-// CHECK:         %[[LAST:.+]] = arith.subi %[[N]], %[[C1:.+]] : index
-// CHECK:         %[[OTHERS:.+]] = arith.cmpi uge, %[[LAST]], %{{.+}} : index
-// CHECK:         %[[ENOUGH:.+]] = arith.andi %[[SOME]], %[[OTHERS]]
-// CHECK:         %[[Y:.+]] = scf.if %[[ENOUGH]] -> (tensor<128x256xf32>) {
-// CHECK:           commsched.all_gather {{.*}}commsched.name = "gather.prologue.0"
-// CHECK:           %[[END:.+]] = arith.subi %[[N]], %{{.+}} : index
-// CHECK:           scf.for %{{.+}} = %{{.+}} to %[[END]] step
-// CHECK:             commsched.all_gather {{.*}}commsched.name = "gather",
-// CHECK:           %[[B:.+]] = commsched.compute "mm"
-// CHECK:           scf.yield %[[B]]
-// CHECK:         } else {
-// CHECK:           %[[FEW:.+]] = scf.for %{{.+}} = %{{.+}} to %[[N]] step
-// CHECK:             commsched.all_gather {{.*}}commsched.name = "gather.few"
-// CHECK:           scf.yield %[[FEW]]
-// CHECK:         return %[[Y]]
-func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: index)
+// REMARK: LoopPipelined | {{.*}}Function=counted | {{.*}}Depth=2, LeastCount=2, {{.*}}Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, {{.*}}, where it has 2 iterations or more"
+// CHECK-LABEL: func.func @counted(
+// CHECK-NEXT: // order: {{.*}}arith.cmpi {{.*}}arith.subi {{.*}}arith.cmpi arith.andi scf.if { {{.*}}tensor.extract_slice gather.prologue.0 wait arith.subi scf.for { arith.addi tensor.extract_slice gather mm wait scf.yield } mm scf.yield } else { scf.for { tensor.extract_slice gather.few wait mm scf.yield } scf.yield }{{$}}
+func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: index)
     -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -133,11 +81,7 @@ func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: 
   return %y : tensor<128x256xf32>
 }
 
-// -----
-
 // Bounds and step are any values; a small type does not overflow.
-
-commsched.group @dp size(8)
 
 // REMARK: LoopPipelined | {{.*}}Function=bounds | {{.*}}LeastCount=2
 // CHECK-LABEL: func.func @bounds(
@@ -160,28 +104,12 @@ func.func @bounds(%x: tensor<8xf32>, %s: tensor<8xf32>, %low: i8, %high: i8, %st
   return %y : tensor<8xf32>
 }
 
-// -----
-
 // A loop with a condition that counts, as compilers write scans over layers: it
 // carries its counter, and passes the stacked parameters on.
 
-commsched.group @dp size(8)
-
 // REMARK: LoopPipelined | {{.*}}Function=scan | {{.*}}Depth=2, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80
 // CHECK-LABEL: func.func @scan(
-// CHECK-SAME:      %[[X:[^:]+]]: {{.*}}, %[[STACKED:[^:]+]]: tensor<32x32x256xf32>)
-// CHECK-NOT:     scf.while
-// CHECK:         tensor.extract_slice %[[STACKED]][%{{.+}}, 0, 0]
-// CHECK:         commsched.all_gather
-// CHECK:         scf.for %[[I:.+]] = %{{.+}} to %c31{{.*}} step %[[C1:.+]] iter_args
-// CHECK-NEXT:      %[[NEXT:.+]] = arith.addi %[[I]], %[[C1]]
-// CHECK-NEXT:      tensor.extract_slice %[[STACKED]][%[[NEXT]], 0, 0]
-// CHECK-NEXT:      commsched.all_gather
-// CHECK-NEXT:      commsched.compute "mm"
-// CHECK-NEXT:      commsched.wait
-// CHECK-NEXT:      scf.yield
-// CHECK:         %[[LAST:.+]] = commsched.compute "mm"
-// CHECK:         return %[[LAST]], %[[STACKED]]
+// CHECK-NEXT: // order: {{.*}}tensor.extract_slice all_gather wait {{.*}}scf.for { arith.addi tensor.extract_slice all_gather mm wait scf.yield } mm{{$}}
 func.func @scan(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
     -> (tensor<128x256xf32>, tensor<32x32x256xf32>) {
   %c0 = arith.constant 0 : index
@@ -227,12 +155,8 @@ func.func @rotated(%x: tensor<256xf32>, %zero: tensor<f32>) -> (tensor<256xf32>,
   return %y#0, %y#1 : tensor<256xf32>, tensor<f32>
 }
 
-// -----
-
 // Two iterations one after the other take 2 * 27 ns. With both in progress a period
 // takes 22, and the first gather, which nothing hides, 15 more.
-
-commsched.group @g size(4)
 
 // REMARK: LoopPipelined | {{.*}}Function=few | {{.*}}Depth=1, {{.*}}PeriodBoundNs=22, PeriodNsAfter=27, PeriodNsBefore=37, {{.*}}RunNsAfter=54, RunNsBefore=74
 func.func @few(%x: tensor<16xf32>, %w: tensor<4xf32>) -> tensor<16xf32> {
@@ -249,13 +173,9 @@ func.func @few(%x: tensor<16xf32>, %w: tensor<4xf32>) -> tensor<16xf32> {
   return %r : tensor<16xf32>
 }
 
-// -----
-
 // Of micro-batches around layers the loop of the layers is first. What it has peeled
 // off, the gather of the first layer, then is one of each micro-batch, and hides
 // under the micro-batch before.
-
-commsched.group @g size(4)
 
 // REMARK: LoopPipelined | {{.*}}Function=nested | {{.*}}Depth=2, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80,
 // REMARK: LoopPipelined | {{.*}}Function=nested | {{.*}}Depth=2, {{.*}}PeriodNsAfter=240, PeriodNsBefore=270,

@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file \
-// RUN:   --test-commsched-steady-state=memory-budget=200%% | FileCheck %s
+// RUN:   --test-commsched-steady-state=memory-budget=200%% | %orders | FileCheck %s
 // RUN: commsched-opt %s --split-input-file -o /dev/null \
 // RUN:   --test-commsched-steady-state=memory-budget=200%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
@@ -17,11 +17,8 @@ commsched.group @dp size(8)
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<256x256xf32> {commsched.name = "x", commsched.repetition = 0 : i64, commsched.role = "input", commsched.step_argument = 1 : i64}
 // CHECK-SAME:    %[[K:[a-z0-9]+]]: tensor<256x256xf32> {commsched.step_argument = 2 : i64})
 // CHECK-SAME:    commsched.steady_state = {depth = 2 : i64, role = "prologue", step = @step}
-// CHECK-DAG:     %[[E:.+]] = commsched.compute "embed"(%[[X]], %[[K]])
-// CHECK-DAG:     %[[F:.+]] = commsched.all_gather %[[W]] {{.*}}commsched.name = "gather.prologue.0"
-// CHECK:         %[[A:.+]] = commsched.compute "attend"(%[[E]], %[[K]])
-// CHECK:         %[[G:.+]] = commsched.wait %[[F]]
-// CHECK:         return %[[W]], %[[A]], %[[G]]
+// CHECK-NEXT:    // order: embed gather.prologue.0 attend wait{{$}}
+// CHECK:         return %[[W]], %{{.*}}, %{{.*}} :
 // CHECK:       func.func @step_steady(
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x256xf32> {commsched.freeable, commsched.name = "w", commsched.role = "parameter"}
 // CHECK-SAME:    %[[A:[a-z0-9]+]]: tensor<256x256xf32> {commsched.freeable}
@@ -29,22 +26,12 @@ commsched.group @dp size(8)
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<256x256xf32> {{{.*}}commsched.step_argument = 1 : i64}
 // CHECK-SAME:    %[[K:[a-z0-9]+]]: tensor<256x256xf32> {commsched.step_argument = 2 : i64})
 // CHECK-SAME:    tensor<256x256xf32> {commsched.name = "loss", commsched.repetition = 0 : i64, commsched.step_result = 0 : i64})
-// CHECK:         %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[G]])
-// CHECK:         %[[R:.+]] = commsched.reduce_scatter %[[B]] {{.*}}commsched.name = "reduce"
-// CHECK:         %[[E:.+]] = commsched.compute "embed"(%[[X]], %[[K]])
-// CHECK:         %[[D:.+]] = commsched.wait %[[R]]
-// CHECK:         %[[N:.+]] = commsched.compute "adam"(%[[W]], %[[D]])
-// CHECK:         %[[F:.+]] = commsched.all_gather %[[N]]
-// CHECK:         %[[NEXT:.+]] = commsched.compute "attend"(%[[E]], %[[K]])
-// CHECK:         %[[WAITED:.+]] = commsched.wait %[[F]]
-// CHECK:         return %[[N]], %[[NEXT]], %[[WAITED]], %[[B]]
+// CHECK-NEXT:    // order: mm reduce embed wait adam gather attend wait{{$}}
 // CHECK:       func.func @step_epilogue(
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x256xf32>
 // CHECK-SAME:    -> (tensor<256x256xf32> {commsched.name = "loss", commsched.repetition = 0 : i64, commsched.step_result = 0 : i64},
 // CHECK-SAME:        tensor<32x256xf32> {commsched.repetition = 0 : i64, commsched.step_result = 1 : i64})
-// CHECK:         %[[B:.+]] = commsched.compute "mm"
-// CHECK:         %[[N:.+]] = commsched.compute "adam"
-// CHECK:         return %[[B]], %[[N]]
+// CHECK-NEXT:    // order: mm reduce.epilogue.0 wait adam{{$}}
 func.func @step(
     %w: tensor<32x256xf32> {commsched.name = "w", commsched.role = "parameter", commsched.freeable,
       commsched.carried = 1 : i64},
@@ -71,11 +58,7 @@ commsched.group @dp size(8)
 
 // REMARK: [Passed] StepRepeated | {{.*}}Function=late | {{.*}}Depth=1, {{.*}}PeriodBoundNs=100, PeriodNsAfter=100, PeriodNsBefore=140
 // CHECK-LABEL: func.func @late(
-// CHECK:         arith.constant
-// CHECK-NEXT:    commsched.all_reduce
-// CHECK-NEXT:    commsched.compute "f"
-// CHECK-NEXT:    commsched.wait
-// CHECK-NEXT:    commsched.compute "g"
+// CHECK-NEXT:    // order: arith.constant all_reduce f wait g{{$}}
 // CHECK-NOT:   func.func
 func.func @late(%m: tensor<64xf32> {commsched.carried = 0}, %x: tensor<64xf32>
     {commsched.role = "input"}) -> tensor<64xf32> {

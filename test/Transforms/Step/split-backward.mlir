@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s %remarks --test-commsched-split-backward -o %t 2> %t.remarks
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t --test-commsched-merge-step | FileCheck %s --check-prefix=WHOLE
 // RUN: commsched-opt %s --test-commsched-split-backward="function=@backward input-gradients=1" \
@@ -20,6 +20,7 @@ commsched.group @g size(2)
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.carried = 1 : i64, commsched.role = "parameter"}, %[[X:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "input"}, %[[T:[a-z0-9]+]]: tensor<8xf32>)
+// CHECK-NEXT: // order:{{.*}}
 // CHECK-NEXT: %[[S:.+]] = call @forward(%[[X]])
 // CHECK-NEXT: %[[I:.+]]:3 = call @backward_input(%[[W]], %[[T]])
 // CHECK-NEXT: %[[B:.+]]:2 = call @backward_weight(%[[I]]#1, %[[I]]#2, %[[S]])
@@ -31,26 +32,14 @@ commsched.group @g size(2)
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.role = "parameter"},
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"})
 // CHECK-SAME: -> (tensor<8xf32> {commsched.name = "dx"}, tensor<8xf32>, tensor<8xf32>)
-// CHECK: %[[V:.+]] = commsched.compute "view"(%[[T]])
-// CHECK: %[[F:.+]] = commsched.all_gather %[[W]]
-// CHECK: %[[G:.+]] = commsched.wait %[[F]]
-// CHECK: %[[H:.+]] = commsched.compute "activation_backward"(%[[V]])
-// CHECK: %[[D:.+]] = commsched.compute "product_of_input"(%[[H]], %[[G]])
-// CHECK-NOT: reduce_scatter
-// CHECK: return %[[D]], %[[T]], %[[H]] :
+// CHECK-NEXT: // order: view all_gather wait activation_backward product_of_input{{$}}
 
 // CHECK-LABEL: func.func private @backward_weight(
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"},
 // CHECK-SAME: %[[H:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation"},
 // CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation"})
 // CHECK-SAME: -> (tensor<8xf32>, tensor<4xf32>)
-// CHECK: %[[V:.+]] = commsched.compute "view"(%[[T]])
-// CHECK-NOT: all_gather
-// CHECK: %[[P:.+]] = commsched.compute "product_of_weight"(%[[H]], %[[S]])
-// CHECK: %[[F:.+]] = commsched.reduce_scatter %[[P]]
-// CHECK: %[[R:.+]] = commsched.wait %[[F]]
-// CHECK: %[[B:.+]] = commsched.compute "bias"(%[[V]])
-// CHECK: return %[[B]], %[[R]]
+// CHECK-NEXT: // order: view product_of_weight reduce_scatter wait bias{{$}}
 
 // WHOLE-LABEL: func.func @step(
 // WHOLE-COUNT-1: commsched.reduce_scatter
