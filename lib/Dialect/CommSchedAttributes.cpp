@@ -223,6 +223,15 @@ static InFlightDiagnostic emitErrorOn(Operation *op, NamedAttribute attr) {
   return op->emitOpError() << "attribute '" << attr.getName().getValue() << "'";
 }
 
+/// Checks an attribute that belongs on an `OwnerT`, which is called `owner`.
+template <typename OwnerT, const StringLiteral &owner,
+          LogicalResult (*verify)(Operation *, NamedAttribute)>
+static LogicalResult verifyOn(Operation *op, NamedAttribute attr) {
+  if (isa<OwnerT>(op))
+    return verify(op, attr);
+  return emitErrorOn(op, attr) << " belongs on " << owner;
+}
+
 static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
   if (isa<StringAttr>(attr.getValue()))
     return success();
@@ -248,10 +257,12 @@ static LogicalResult verifyOrigin(Operation *op, NamedAttribute attr) {
          << attr.getValue();
 }
 
-static LogicalResult verifyNotNegative(Operation *op, NamedAttribute attr) {
+template <bool mayBeNegative>
+static LogicalResult verifyI64(Operation *op, NamedAttribute attr) {
   return verifyInteger(op, "attribute '" + attr.getName().getValue() + "'",
-                       attr.getValue(), /*mayBeNegative=*/false);
+                       attr.getValue(), mayBeNegative);
 }
+static constexpr auto verifyNotNegative = verifyI64</*mayBeNegative=*/false>;
 
 template <const auto &choices>
 static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr) {
@@ -305,17 +316,9 @@ static LogicalResult verifyUnit(Operation *op, NamedAttribute attr) {
          << " must be a unit attribute, not " << attr.getValue();
 }
 
-static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
-  if (isa<CallOpInterface>(op))
-    return verifyUnit(op, attr);
-  return emitErrorOn(op, attr) << " belongs on a call";
-}
-
 /// Checks that a call says what its callee takes in the form that
 /// CalleeSummary reads.
 static LogicalResult verifyCallee(Operation *op, NamedAttribute attr) {
-  if (!isa<CallOpInterface>(op))
-    return emitErrorOn(op, attr) << " belongs on a call";
   constexpr int64_t numPrices = 8;
   auto dict = dyn_cast<DictionaryAttr>(attr.getValue());
   auto price = dict ? dict.getAs<DenseI64ArrayAttr>(calleePriceKey)
@@ -344,12 +347,6 @@ static LogicalResult verifyCallee(Operation *op, NamedAttribute attr) {
          << "', an operand or -1 for each result, not " << attr.getValue();
 }
 
-static LogicalResult verifyBackend(Operation *op, NamedAttribute attr) {
-  if (isa<GroupOp>(op))
-    return verifyString(op, attr);
-  return emitErrorOn(op, attr) << " belongs on a commsched.group";
-}
-
 static LogicalResult verifyImplementation(Operation *op, NamedAttribute attr) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective || isHostTransfer(collective.getCollectiveKind()))
@@ -362,16 +359,9 @@ static LogicalResult verifyImplementation(Operation *op, NamedAttribute attr) {
          << " must be the name of an implementation, not " << attr.getValue();
 }
 
-/// Checks an attribute that says something of a whole function.
-static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
-  if (isa<FunctionOpInterface>(op))
-    return success();
-  return emitErrorOn(op, attr) << " belongs on a function";
-}
-
 static LogicalResult verifyNumForwardOutputs(Operation *op,
                                              NamedAttribute attr) {
-  if (failed(verifyOnFunction(op, attr)) || failed(verifyNotNegative(op, attr)))
+  if (failed(verifyNotNegative(op, attr)))
     return failure();
   // Once a function is lowered, its results are no longer its own: they are
   // packed into one, or written through an argument.
@@ -385,31 +375,12 @@ static LogicalResult verifyNumForwardOutputs(Operation *op,
                                << numResults << " results";
 }
 
-static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
-  if (failed(verifyOnFunction(op, attr)))
-    return failure();
+static LogicalResult verifyStrings(Operation *op, NamedAttribute attr) {
   auto names = dyn_cast<ArrayAttr>(attr.getValue());
   if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
     return success();
   return emitErrorOn(op, attr)
          << " must be an array of strings, not " << attr.getValue();
-}
-
-static LogicalResult verifyBudgetRemedies(Operation *op, NamedAttribute attr) {
-  return success(succeeded(verifyOnFunction(op, attr)) &&
-                 succeeded(verifyString(op, attr)));
-}
-
-static LogicalResult verifyBesideBytes(Operation *op, NamedAttribute attr) {
-  return success(succeeded(verifyOnFunction(op, attr)) &&
-                 succeeded(verifyInteger(
-                     op, "attribute '" + attr.getName().getValue() + "'",
-                     attr.getValue(), /*mayBeNegative=*/true)));
-}
-
-static LogicalResult verifyBytesOfFunction(Operation *op, NamedAttribute attr) {
-  return success(succeeded(verifyOnFunction(op, attr)) &&
-                 succeeded(verifyNotNegative(op, attr)));
 }
 
 /// Checks the size hints for values of `types`, which is what `owner` calls
@@ -533,6 +504,14 @@ static LogicalResult verifyValue(Operation *op, NamedAttribute attr) {
   return verify(op, attr.getValue());
 }
 
+static constexpr StringLiteral aCall = "a call";
+static constexpr StringLiteral aFunction = "a function";
+static constexpr StringLiteral aGroup = "a commsched.group";
+
+template <LogicalResult (*verify)(Operation *, NamedAttribute)>
+static constexpr auto verifyOnFunction =
+    verifyOn<FunctionOpInterface, aFunction, verify>;
+
 /// The attributes of operations, and how they are checked.
 static constexpr std::pair<StringLiteral,
                            LogicalResult (*)(Operation *, NamedAttribute)>
@@ -558,18 +537,19 @@ static constexpr std::pair<StringLiteral,
         {fusedAttrName, verifyFused},
         {assumedFusionAttrName, verifyUnit},
         {chunkAttrName, verifyValue<verifyChunkAttribute>},
-        {pureAttrName, verifyPure},
-        {calleeAttrName, verifyCallee},
-        {backendAttrName, verifyBackend},
+        {pureAttrName, verifyOn<CallOpInterface, aCall, verifyUnit>},
+        {calleeAttrName, verifyOn<CallOpInterface, aCall, verifyCallee>},
+        {backendAttrName, verifyOn<GroupOp, aGroup, verifyString>},
         {implementationAttrName, verifyImplementation},
         {sizeHintsAttrName, verifySizeHints},
         {reorderInfoAttrName, verifyReorderInfo},
-        {baselinePeakBytesAttrName, verifyBytesOfFunction},
-        {overBudgetBytesAttrName, verifyBytesOfFunction},
-        {besideBytesAttrName, verifyBesideBytes},
-        {budgetRemediesAttrName, verifyBudgetRemedies},
-        {numForwardOutputsAttrName, verifyNumForwardOutputs},
-        {savedValuesAttrName, verifySavedValues},
+        {baselinePeakBytesAttrName, verifyOnFunction<verifyNotNegative>},
+        {overBudgetBytesAttrName, verifyOnFunction<verifyNotNegative>},
+        {besideBytesAttrName,
+         verifyOnFunction<verifyI64</*mayBeNegative=*/true>>},
+        {budgetRemediesAttrName, verifyOnFunction<verifyString>},
+        {numForwardOutputsAttrName, verifyOnFunction<verifyNumForwardOutputs>},
+        {savedValuesAttrName, verifyOnFunction<verifyStrings>},
         {steadyStateAttrName, verifyValue<verifySteadyState>},
         {pipelinedAttrName, verifyValue<verifyPipelined>},
         {roleAttrName, verifyNotOnOperation},

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+#include "CommSched/Interfaces/SplitRule.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -40,12 +41,31 @@ static AliasingValueList getTiedValue(OpOperand &operand, OperandRange outputs,
   return {{values[index], BufferRelation::Equivalent}};
 }
 
-/// The buffers of `values`; memrefs are their own.
-static LogicalResult getBuffers(RewriterBase &rewriter, ValueRange values,
-                                const BufferizationOptions &options,
-                                BufferizationState &state,
-                                SmallVectorImpl<Value> &buffers) {
-  for (Value value : values) {
+/// Replaces `op` by the same operation on `operands`, which keeps the results
+/// with the types `kept`. The others, if any, are in the buffers at the places
+/// of `outputs`.
+static LogicalResult replaceWithOperands(RewriterBase &rewriter, Operation *op,
+                                         ValueRange operands,
+                                         OperandRange outputs, TypeRange kept) {
+  Operation *created = commsched::createWithTypes(rewriter, op, operands, kept);
+  SmallVector<Value> replacements(created->getResults());
+  if (!outputs.empty())
+    llvm::append_range(replacements,
+                       operands.slice(outputs.getBeginOperandIndex(),
+                                      op->getNumResults() - kept.size()));
+  replaceOpWithBufferizedValues(rewriter, op, replacements);
+  return success();
+}
+
+/// Replaces `op`, as above, by one on the buffers of its operands; memrefs are
+/// their own.
+static LogicalResult replaceWithBuffers(RewriterBase &rewriter, Operation *op,
+                                        const BufferizationOptions &options,
+                                        BufferizationState &state,
+                                        OperandRange outputs,
+                                        TypeRange kept = {}) {
+  SmallVector<Value> buffers;
+  for (Value value : op->getOperands()) {
     if (!isa<TensorType>(value.getType())) {
       buffers.push_back(value);
       continue;
@@ -55,7 +75,20 @@ static LogicalResult getBuffers(RewriterBase &rewriter, ValueRange values,
       return failure();
     buffers.push_back(*buffer);
   }
-  return success();
+  return replaceWithOperands(rewriter, op, buffers, outputs, kept);
+}
+
+/// Replaces the wait or the hold `op`, as above, by one on the start's buffers:
+/// a buffer of the same tensor may be another cast.
+template <typename OpT>
+static LogicalResult replaceWithBuffersOfStart(RewriterBase &rewriter, OpT op,
+                                               OperandRange outputs,
+                                               TypeRange kept = {}) {
+  auto start = op.getRequest().template getDefiningOp<StartOp>();
+  SmallVector<Value> operands = {op.getRequest()};
+  llvm::append_range(operands, start.getInputs());
+  llvm::append_range(operands, start.getOutputs());
+  return replaceWithOperands(rewriter, op, operands, outputs, kept);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,30 +114,8 @@ AliasingValueList StartOp::getAliasingValues(OpOperand &operand,
 LogicalResult StartOp::bufferize(RewriterBase &rewriter,
                                  const BufferizationOptions &options,
                                  BufferizationState &state) {
-  SmallVector<Value> inputs, outputs;
-  if (failed(getBuffers(rewriter, getInputs(), options, state, inputs)) ||
-      failed(getBuffers(rewriter, getOutputs(), options, state, outputs)))
-    return failure();
-  auto start = StartOp::create(
-      rewriter, getLoc(), TypeRange(getRequest().getType()), getKindAttr(),
-      getGroupAttr(), getNameAttr(), getSentAttr(), getReceivedAttr(), inputs,
-      outputs, getInPlaceAttr(), getReductionAttr(), getPeerAttr(),
-      getTagAttr(), getPairsAttr(), getInputSplitsAttr(), getOutputSplitsAttr(),
-      getRuntimeNsAttr(), getInputValues(), getInputRows(), getOutputValues(),
-      getOutputRows(), getRowAttr(), getImplementationAttr());
-  start->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
-  SmallVector<Value> replacements = {start.getRequest()};
-  llvm::append_range(replacements, outputs);
-  replaceOpWithBufferizedValues(rewriter, *this, replacements);
-  return success();
-}
-
-bool ReadSplitsOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
-  return true;
-}
-
-bool ReadSplitsOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
-  return false;
+  return replaceWithBuffers(rewriter, *this, options, state, getOutputs(),
+                            getRequest().getType());
 }
 
 AliasingValueList ReadSplitsOp::getAliasingValues(OpOperand &,
@@ -115,21 +126,8 @@ AliasingValueList ReadSplitsOp::getAliasingValues(OpOperand &,
 LogicalResult ReadSplitsOp::bufferize(RewriterBase &rewriter,
                                       const BufferizationOptions &options,
                                       BufferizationState &state) {
-  SmallVector<Value> buffers;
-  if (failed(getBuffers(rewriter, getInput(), options, state, buffers)))
-    return failure();
-  rewriter.modifyOpInPlace(*this,
-                           [&] { getInputMutable().assign(buffers.front()); });
-  return success();
-}
-
-bool WaitOp::bufferizesToMemoryRead(OpOperand &operand, const AnalysisState &) {
-  return true;
-}
-
-/// The start's writes have been seen there.
-bool WaitOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
-  return false;
+  return replaceWithBuffers(rewriter, *this, options, state,
+                            (*this)->getOperands(), getResultTypes());
 }
 
 /// The runtime writes where the start said, not into a copy.
@@ -145,27 +143,12 @@ AliasingValueList WaitOp::getAliasingValues(OpOperand &operand,
 LogicalResult WaitOp::bufferize(RewriterBase &rewriter,
                                 const BufferizationOptions &,
                                 BufferizationState &) {
-  // The start's buffers: a buffer of the same tensor may be another cast.
-  auto start = getRequest().getDefiningOp<StartOp>();
-  SmallVector<Value> inputs(start.getInputs()), outputs(start.getOutputs());
-  auto wait = WaitOp::create(rewriter, getLoc(), TypeRange(), getRequest(),
-                             inputs, outputs);
-  wait->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
-  replaceOpWithBufferizedValues(rewriter, *this, outputs);
-  return success();
+  return replaceWithBuffersOfStart(rewriter, *this, getOutputs());
 }
 
 //===----------------------------------------------------------------------===//
 // Collectives in flight between functions or iterations
 //===----------------------------------------------------------------------===//
-
-bool HoldOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
-  return true;
-}
-
-bool HoldOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
-  return false;
-}
 
 bool HoldOp::mustBufferizeInPlace(OpOperand &operand, const AnalysisState &) {
   return isOneOf(operand, getOutputs());
@@ -179,27 +162,11 @@ AliasingValueList HoldOp::getAliasingValues(OpOperand &,
 LogicalResult HoldOp::bufferize(RewriterBase &rewriter,
                                 const BufferizationOptions &,
                                 BufferizationState &) {
-  auto start = getRequest().getDefiningOp<StartOp>();
-  SmallVector<Value> inputs(start.getInputs()), outputs(start.getOutputs());
-  rewriter.replaceOpWithNewOp<HoldOp>(*this, getHeld().getType(), getRequest(),
-                                      inputs, outputs);
-  return success();
+  return replaceWithBuffersOfStart(rewriter, *this, getOutputs(),
+                                   getHeld().getType());
 }
 
 bool ResumeOp::bufferizesToAllocation(Value) { return true; }
-
-bool ResumeOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
-  return false;
-}
-
-bool ResumeOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
-  return false;
-}
-
-AliasingValueList ResumeOp::getAliasingValues(OpOperand &,
-                                              const AnalysisState &) {
-  return {};
-}
 
 FailureOr<BufferLikeType>
 ResumeOp::getBufferType(Value value, const BufferizationOptions &options,
@@ -238,89 +205,29 @@ bool CopyOp::bufferizesToMemoryRead(OpOperand &operand, const AnalysisState &) {
   return operand == getInputMutable() || !getOverwrites();
 }
 
-bool CopyOp::bufferizesToMemoryWrite(OpOperand &operand,
-                                     const AnalysisState &) {
-  return operand == getOutputMutable();
-}
-
-AliasingValueList CopyOp::getAliasingValues(OpOperand &operand,
-                                            const AnalysisState &) {
-  if (operand != getOutputMutable() || !getResult())
-    return {};
-  return {{getResult(), BufferRelation::Equivalent}};
-}
-
 LogicalResult CopyOp::bufferize(RewriterBase &rewriter,
                                 const BufferizationOptions &options,
                                 BufferizationState &state) {
-  SmallVector<Value> buffers;
-  if (failed(getBuffers(rewriter, {getInput(), getOutput()}, options, state,
-                        buffers)))
-    return failure();
-  CopyOp::create(rewriter, getLoc(), TypeRange(), buffers[0], buffers[1],
-                 getOffset(), getSourceAttr(), getTargetAttr(), getRepeatAttr(),
-                 getRowsAttr(), getRowElementsAttr(), getSourceTypeAttr(),
-                 getTargetTypeAttr(), getOverwritesAttr());
-  if (getResult())
-    replaceOpWithBufferizedValues(rewriter, *this, buffers[1]);
-  else
-    rewriter.eraseOp(*this);
-  return success();
+  return replaceWithBuffers(rewriter, *this, options, state, getDpsInits());
 }
 
 bool ZeroOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) {
   return false;
 }
 
-bool ZeroOp::bufferizesToMemoryWrite(OpOperand &, const AnalysisState &) {
-  return true;
-}
-
-AliasingValueList ZeroOp::getAliasingValues(OpOperand &,
-                                            const AnalysisState &) {
-  if (!getResult())
-    return {};
-  return {{getResult(), BufferRelation::Equivalent}};
-}
-
 LogicalResult ZeroOp::bufferize(RewriterBase &rewriter,
                                 const BufferizationOptions &options,
                                 BufferizationState &state) {
-  SmallVector<Value> buffers;
-  if (failed(getBuffers(rewriter, getOutput(), options, state, buffers)))
-    return failure();
-  ZeroOp::create(rewriter, getLoc(), TypeRange(), buffers.front());
-  if (getResult())
-    replaceOpWithBufferizedValues(rewriter, *this, buffers.front());
-  else
-    rewriter.eraseOp(*this);
-  return success();
+  return replaceWithBuffers(rewriter, *this, options, state, getDpsInits());
 }
 
 bool ComputeOp::bufferizesToMemoryRead(OpOperand &operand,
                                        const AnalysisState &) {
-  return isOneOf(operand, getInputs());
-}
-
-bool ComputeOp::bufferizesToMemoryWrite(OpOperand &operand,
-                                        const AnalysisState &) {
-  return isOneOf(operand, getOutputs());
-}
-
-AliasingValueList ComputeOp::getAliasingValues(OpOperand &operand,
-                                               const AnalysisState &) {
-  return getTiedValue(operand, getOutputs(), getResults());
+  return isDpsInput(&operand);
 }
 
 LogicalResult ComputeOp::bufferize(RewriterBase &rewriter,
                                    const BufferizationOptions &options,
                                    BufferizationState &state) {
-  SmallVector<Value> inputs, outputs;
-  if (failed(getBuffers(rewriter, getInputs(), options, state, inputs)) ||
-      failed(getBuffers(rewriter, getOutputs(), options, state, outputs)))
-    return failure();
-  ComputeOp::create(rewriter, getLoc(), TypeRange(), getNameAttr(),
-                    getRuntimeNsAttr(), inputs, outputs);
-  replaceOpWithBufferizedValues(rewriter, *this, outputs);
-  return success();
+  return replaceWithBuffers(rewriter, *this, options, state, getDpsInits());
 }

@@ -93,12 +93,54 @@ def CommSchedRt_Buffer : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
 class CommSchedRt_Op<string mnemonic, list<Trait> traits = []>
     : Op<CommSchedRt_Dialect, mnemonic, traits>;
 
-def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
-    AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize"]>]> {
+/// An operation with tensors, which are buffers later on.
+class CommSchedRt_BufferizableOp<string mnemonic, list<Trait> traits = [],
+                                 list<string> methods = []>
+    : CommSchedRt_Op<mnemonic, traits # [
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<BufferizableOpInterface, methods # [
+            "bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+            "getAliasingValues", "bufferize"]>]>;
+
+/// Only reads its tensors. The writes of the start have been seen there.
+class CommSchedRt_ReadingOp<string mnemonic, list<Trait> traits = [],
+                            list<string> methods = []>
+    : CommSchedRt_BufferizableOp<mnemonic, traits, methods> {
+  let extraClassDefinition = [{
+    bool $cppClass::bufferizesToMemoryRead(
+        ::mlir::OpOperand &, const ::mlir::bufferization::AnalysisState &) {
+      return true;
+    }
+    bool $cppClass::bufferizesToMemoryWrite(
+        ::mlir::OpOperand &, const ::mlir::bufferization::AnalysisState &) {
+      return false;
+    }
+  }];
+}
+
+/// Writes its destinations, whose buffers the results are in.
+class CommSchedRt_DestinationOp<string mnemonic, list<Trait> traits = []>
+    : CommSchedRt_BufferizableOp<mnemonic,
+                                 traits # [DestinationStyleOpInterface]> {
+  let extraClassDefinition = [{
+    bool $cppClass::bufferizesToMemoryWrite(
+        ::mlir::OpOperand &operand,
+        const ::mlir::bufferization::AnalysisState &) {
+      return isDpsInit(&operand);
+    }
+    ::mlir::bufferization::AliasingValueList $cppClass::getAliasingValues(
+        ::mlir::OpOperand &operand,
+        const ::mlir::bufferization::AnalysisState &) {
+      if (!isDpsInit(&operand))
+        return {};
+      return {{getTiedOpResult(&operand),
+               ::mlir::bufferization::BufferRelation::Equivalent}};
+    }
+  }];
+}
+
+def CommSchedRt_StartOp : CommSchedRt_BufferizableOp<"start",
+    [AttrSizedOperandSegments]> {
   let summary = "starts a collective";
   let description = [{
     Sends `ins` and fills `outs`, one of each for every tensor of the launch
@@ -176,12 +218,8 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
   }];
 }
 
-def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
-    AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "mustBufferizeInPlace", "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_WaitOp : CommSchedRt_ReadingOp<"wait",
+    [AttrSizedOperandSegments], ["mustBufferizeInPlace"]> {
   let summary = "ends a collective";
   let description = [{
     After the wait, `ins` may be overwritten and `outs` may be read; on tensors,
@@ -207,12 +245,8 @@ def CommSchedRt_WaitOp : CommSchedRt_Op<"wait", [
   let hasVerifier = 1;
 }
 
-def CommSchedRt_HoldOp : CommSchedRt_Op<"hold", [
-    AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "mustBufferizeInPlace", "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_HoldOp : CommSchedRt_ReadingOp<"hold",
+    [AttrSizedOperandSegments], ["mustBufferizeInPlace"]> {
   let summary = "keeps a collective in flight beyond its block";
   let description = [{
     Stands for the wait in the block of a start whose wait is in another
@@ -249,9 +283,7 @@ def CommSchedRt_HoldOp : CommSchedRt_Op<"hold", [
 def CommSchedRt_ResumeOp : CommSchedRt_Op<"resume", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToAllocation", "bufferizesToMemoryRead",
-         "bufferizesToMemoryWrite", "getAliasingValues", "getBufferType",
-         "bufferize"]>]> {
+        ["bufferizesToAllocation", "getBufferType", "bufferize"]>]> {
   let summary = "ends a collective that was held";
   let description = [{
     Waits for the collective, and gives the buffers that it has filled. They
@@ -285,11 +317,7 @@ def CommSchedRt_AllocateOp : CommSchedRt_Op<"allocate", [
   let assemblyFormat = "attr-dict `:` type($buffer)";
 }
 
-def CommSchedRt_ReadSplitsOp : CommSchedRt_Op<"read_splits", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_ReadSplitsOp : CommSchedRt_ReadingOp<"read_splits"> {
   let summary = "reads the splits of an all_to_all";
   let description = [{
     Waits until `input`, a row of 64-bit integers, has been computed, copies it
@@ -340,12 +368,7 @@ def CommSchedRt_RankOp : CommSchedRt_Op<"rank", [Pure]> {
   let assemblyFormat = "$group attr-dict `:` type($result)";
 }
 
-def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
-    DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_CopyOp : CommSchedRt_DestinationOp<"copy"> {
   let summary = "copies rows, and converts their elements";
   let description = [{
     Copies `repeat` times `rows` rows of `row_elements` elements. Offsets and
@@ -388,12 +411,7 @@ def CommSchedRt_CopyOp : CommSchedRt_Op<"copy", [
   }];
 }
 
-def CommSchedRt_ZeroOp : CommSchedRt_Op<"zero", [
-    DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_ZeroOp : CommSchedRt_DestinationOp<"zero"> {
   let summary = "fills a buffer with zeros";
   let arguments = (ins CommSchedRt_Buffer:$output);
   let results = (outs Optional<AnyRankedTensor>:$result);
@@ -407,13 +425,8 @@ def CommSchedRt_ZeroOp : CommSchedRt_Op<"zero", [
   }];
 }
 
-def CommSchedRt_ComputeOp : CommSchedRt_Op<"compute", [
-    AttrSizedOperandSegments,
-    DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface,
-        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize"]>]> {
+def CommSchedRt_ComputeOp : CommSchedRt_DestinationOp<"compute",
+    [AttrSizedOperandSegments]> {
   let summary = "takes the time of an operator";
   let description = [{
     Emulates an opaque operator: occupies the compute stream for `runtime_ns`
