@@ -1,4 +1,4 @@
-//===- ExternalModels.cpp - Models of arith, math, tensor, bufferization --===//
+//===- ExternalModels.cpp - Models of arith, bufferization and math -------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Models.h"
-#include "Split/SplitModels.h"
 
 #include "CommSched/ExternalModels/Register.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/CastInterfaces.h"
 
@@ -21,7 +22,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::detail;
 using namespace mlir::bufferization;
-using namespace mlir::tensor;
 
 //===----------------------------------------------------------------------===//
 // Shared models
@@ -61,36 +61,31 @@ mlir::commsched::detail::CopyIntoCost::getMovedBytes(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// arith and math
-//===----------------------------------------------------------------------===//
-
-/// The elementwise operations of a dialect, on scalars (which cost nothing),
-/// vectors and tensors alike.
-template <typename DialectT>
-static void attachElementwise(MLIRContext *context, DialectT *) {
-  attachWhere<ElementwiseCost>(context, DialectT::getDialectNamespace(),
-                               [](RegisteredOperationName name) {
-                                 return name.hasTrait<OpTrait::Elementwise>();
-                               });
-}
-
-void mlir::commsched::detail::registerArithModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *arith) {
-    attachElementwise(context, arith);
-  });
-}
-
-void mlir::commsched::detail::registerMathModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, math::MathDialect *math) {
-    attachElementwise(context, math);
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// bufferization
+// arith, math and bufferization
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// A constant with one value for all elements.
+struct ConstantSplit
+    : SplitOpInterface::ExternalModel<ConstantSplit, arith::ConstantOp> {
+  bool hasSplitRule(Operation *op) const {
+    return isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue()) &&
+           givesRankedTensor(op);
+  }
+  SplitRule getSplitRule(Operation *op) const {
+    return getElementwiseRule({}, op->getResultTypes());
+  }
+  Operation *createChunk(Operation *op, OpBuilder &builder, ValueRange operands,
+                         TypeRange results, const SplitAxis &, int64_t) const {
+    Operation *chunk = createWithTypes(builder, op, operands, results);
+    auto value =
+        cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+    cast<arith::ConstantOp>(chunk).setValueAttr(
+        value.resizeSplat(cast<ShapedType>(results.front())));
+    return chunk;
+  }
+};
+
 /// Free, unless it starts with the content of another tensor.
 struct AllocTensorCost
     : CostOpInterface::ExternalModel<AllocTensorCost, AllocTensorOp> {
@@ -101,88 +96,48 @@ struct AllocTensorCost
 };
 } // namespace
 
-void mlir::commsched::detail::registerBufferizationModels(
-    DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, BufferizationDialect *) {
-    attachTo<FirstOperandView, ToTensorOp, ToBufferOp>(context);
-    attachTo<FreeCost, DeallocTensorOp, DeallocOp>(context);
-    attachTo<CopyIntoCost, CloneOp, MaterializeInDestinationOp>(context);
-    attachTo<AllocTensorCost, AllocTensorOp>(context);
-  });
+/// The elementwise operations of a dialect, on scalars (which cost nothing),
+/// vectors and tensors alike.
+template <typename DialectT>
+static void attachElementwiseModels(MLIRContext *context) {
+  auto isElementwise = [](RegisteredOperationName name) {
+    return name.hasTrait<OpTrait::Elementwise>();
+  };
+  attachWhere<DialectT, ElementwiseCost>(context, isElementwise);
+  attachWhere<DialectT, ElementwiseSplit>(
+      context, [&](RegisteredOperationName name) {
+        return isElementwise(name) && !name.hasTrait<OpTrait::ConstantLike>();
+      });
 }
 
-//===----------------------------------------------------------------------===//
-// tensor
-//===----------------------------------------------------------------------===//
+static void attachArithModels(MLIRContext *context) {
+  attachElementwiseModels<arith::ArithDialect>(context);
+  attachTo<ConstantSplit, arith::ConstantOp>(context);
+}
 
-namespace {
-/// One element is read, or written in place.
-struct OneElementCost
-    : CostOpInterface::ExternalModel<OneElementCost, Operation *> {
-  std::optional<int64_t> getMovedBytes(Operation *op) const {
-    Type tensor = isa<InsertOp>(op) ? op->getResult(0).getType()
-                                    : op->getOperand(0).getType();
-    return getStaticBytes(RankedTensorType::get(
-        {}, cast<RankedTensorType>(tensor).getElementType()));
-  }
-};
-
-/// Writes the result, with the arithmetic of the body for each element.
-struct GenerateCost : CostOpInterface::ExternalModel<GenerateCost, GenerateOp> {
-  std::optional<double> getFlopCount(Operation *op) const {
-    auto generate = cast<GenerateOp>(op);
-    std::optional<double> elements = getElementCount(generate.getResult());
-    if (!elements)
-      return std::nullopt;
-    return *elements * countBodyArithmetic(generate.getBody().front());
-  }
-  std::optional<int64_t> getMovedBytes(Operation *op) const {
-    return getMultipleOfBytes(op->getResults(), /*times=*/1);
-  }
-  Type getComputeType(Operation *op) const {
-    return cast<GenerateOp>(op).getType().getElementType();
-  }
-};
-} // namespace
-
-// concat, pad and scatter read all their operands and write their results,
-// which is what an operation without a model is priced by.
-void mlir::commsched::detail::registerTensorModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, TensorDialect *) {
-    attachTo<FirstOperandView, BitcastOp, CastOp, CollapseShapeOp,
-             ExpandShapeOp, ExtractSliceOp, ReshapeOp>(context);
-    attachTo<FreeCost, DimOp, EmptyOp, RankOp>(context);
-    attachTo<CopyIntoCost, InsertSliceOp, ParallelInsertSliceOp>(context);
-    attachTo<OneElementCost, ExtractOp, InsertOp>(context);
-    attachTo<ResultsOnlyCost, FromElementsOp, SplatOp>(context);
-    attachTo<SelectionCost, GatherOp>(context);
-    attachTo<GenerateCost, GenerateOp>(context);
-
-    // The shape of a tensor is there without the tensor.
-    attachTo<FixedClass<OperatorClass::Constant>, DimOp, EmptyOp, RankOp>(
-        context);
-    attachTo<FixedClass<OperatorClass::Pointwise>, GenerateOp, SplatOp>(
-        context);
-    attachTo<FixedClass<OperatorClass::Concatenation>, ConcatOp>(context);
-    attachTo<FixedClass<OperatorClass::DataMovement>, ExtractOp, FromElementsOp,
-             GatherOp, InsertOp, InsertSliceOp, PadOp>(context);
-  });
+static void attachBufferizationModels(MLIRContext *context) {
+  attachTo<FirstOperandView, ToTensorOp, ToBufferOp>(context);
+  attachTo<FreeCost, DeallocTensorOp, DeallocOp>(context);
+  attachTo<CopyIntoCost, CloneOp, MaterializeInDestinationOp>(context);
+  attachTo<AllocTensorCost, AllocTensorOp>(context);
 }
 
 //===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
 
+template <typename DialectT, void (*attach)(MLIRContext *)>
+static void registerModels(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *context, DialectT *) { attach(context); });
+}
+
 void mlir::commsched::registerExternalModels(DialectRegistry &registry) {
-  detail::registerArithModels(registry);
-  detail::registerBufferizationModels(registry);
-  detail::registerLinalgModels(registry);
-  detail::registerMathModels(registry);
-  detail::registerTensorModels(registry);
-  detail::registerTosaModels(registry);
-  detail::registerArithSplitModels(registry);
-  detail::registerLinalgSplitModels(registry);
-  detail::registerMathSplitModels(registry);
-  detail::registerTensorSplitModels(registry);
-  detail::registerTosaSplitModels(registry);
+  registerModels<arith::ArithDialect, attachArithModels>(registry);
+  registerModels<BufferizationDialect, attachBufferizationModels>(registry);
+  registerModels<linalg::LinalgDialect, attachLinalgModels>(registry);
+  registerModels<math::MathDialect, attachElementwiseModels<math::MathDialect>>(
+      registry);
+  registerModels<tensor::TensorDialect, attachTensorModels>(registry);
+  registerModels<tosa::TosaDialect, attachTosaModels>(registry);
 }

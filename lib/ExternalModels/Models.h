@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attaching a model to many operations at once, counting arithmetic, and models
-// that several dialects share.
+// Attaching a model to many operations at once, counting arithmetic, models
+// that several dialects share, and the parts of rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +15,15 @@
 #define COMMSCHED_LIB_EXTERNALMODELS_MODELS_H
 
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
 
 namespace mlir::commsched::detail {
 
-void registerArithModels(DialectRegistry &registry);
-void registerBufferizationModels(DialectRegistry &registry);
-void registerLinalgModels(DialectRegistry &registry);
-void registerMathModels(DialectRegistry &registry);
-void registerTensorModels(DialectRegistry &registry);
-void registerTosaModels(DialectRegistry &registry);
+/// Attach what the dialect's operations cost, their classes and their rules.
+void attachLinalgModels(MLIRContext *context);
+void attachTensorModels(MLIRContext *context);
+void attachTosaModels(MLIRContext *context);
 
 /// True if `op` does arithmetic on the elements of its operands: it is
 /// elementwise, but neither a constant nor a conversion between types.
@@ -35,28 +34,32 @@ bool isElementwiseArithmetic(Operation *op);
 /// the arithmetic of indices.
 int64_t countBodyArithmetic(Block &body);
 
-/// Gives `Model` to every operation of the dialect that `accepts`, unless it
-/// has an implementation of the interface already: an embedder's comes first.
-/// All registered operations are searched because
-/// `getRegisteredOperationsByDialect` misses operations in MLIR 22.1.
-template <typename Model>
-void attachWhere(MLIRContext *context, StringRef dialect,
-                 llvm::function_ref<bool(RegisteredOperationName)> accepts) {
-  for (RegisteredOperationName name : context->getRegisteredOperations())
-    if (name.getDialectNamespace() == dialect && accepts(name) &&
-        !name.hasInterface<typename Model::Interface>())
-      name.attachInterface<Model>();
+/// Gives `Model` to the operation, unless it has an implementation of the
+/// interface already: an embedder's comes first.
+template <typename Model> void attach(RegisteredOperationName name) {
+  if (!name.hasInterface<typename Model::Interface>())
+    name.attachInterface<Model>();
 }
 
-/// Gives `Model` to each of `Ops`, as `attachWhere` does.
+/// Gives each of `Models` to every operation of the dialect that `accepts`. All
+/// registered operations are searched because
+/// `getRegisteredOperationsByDialect` misses operations in MLIR 22.1.
+template <typename DialectT, typename... Models>
+void attachWhere(MLIRContext *context,
+                 llvm::function_ref<bool(RegisteredOperationName)> accepts) {
+  for (RegisteredOperationName name : context->getRegisteredOperations())
+    if (name.getDialectNamespace() == DialectT::getDialectNamespace() &&
+        accepts(name))
+      (attach<Models>(name), ...);
+}
+
+/// Gives `Model` to each of `Ops`.
 template <typename Model, typename... Ops> void attachTo(MLIRContext *context) {
-  auto attach = [&](StringRef opName) {
-    std::optional<RegisteredOperationName> name =
-        RegisteredOperationName::lookup(opName, context);
-    if (name && !name->hasInterface<typename Model::Interface>())
-      name->attachInterface<Model>();
+  auto attachNamed = [&](StringRef opName) {
+    if (auto name = RegisteredOperationName::lookup(opName, context))
+      attach<Model>(*name);
   };
-  (attach(Ops::getOperationName()), ...);
+  (attachNamed(Ops::getOperationName()), ...);
 }
 
 /// All results are views of the first operand, which makes the operation free
@@ -104,6 +107,60 @@ template <OperatorClass kind>
 struct FixedClass
     : OperatorClassOpInterface::ExternalModel<FixedClass<kind>, Operation *> {
   OperatorClass getOperatorClass(Operation *) const { return kind; }
+};
+
+//===----------------------------------------------------------------------===//
+// Rules
+//
+// The axes of kinds of operations that several dialects have. Only dimensions
+// of static size get axes.
+//===----------------------------------------------------------------------===//
+
+/// The size of dimension `dim` of `value`; none if it is not known, or if
+/// `value` is no tensor with that dimension.
+std::optional<int64_t> getStaticSize(Value value, int64_t dim);
+
+/// A dimension of an operand or result.
+using DimOfValue = std::pair<unsigned, int64_t>;
+
+/// Adds to `rule` the parallel axis of `op` that each of the given dimensions
+/// consists of, unless they are not all of one static size.
+void addParallelAxis(SplitRule &rule, Operation *op,
+                     ArrayRef<DimOfValue> operands,
+                     ArrayRef<DimOfValue> results);
+
+/// Adds the sum over the given dimensions of operands of `op`, likewise, to
+/// `axes`: those of a rule, or its whole sums.
+void addSumAxis(SmallVectorImpl<SplitAxis> &axes, Operation *op,
+                ArrayRef<DimOfValue> operands);
+
+/// Adds to `rule` each dimension of operand 0, which has the rank of the
+/// result, that `isUntouched` accepts.
+void addUntouchedAxes(SplitRule &rule, Operation *op,
+                      function_ref<bool(int64_t dim)> isUntouched);
+
+/// The rule of `op`, which concatenates its operands along dimension `along`:
+/// every other dimension.
+SplitRule getConcatenationRule(Operation *op, int64_t along);
+
+/// Adds to `rule` the axes of a reshape of operand 0 to the result, of which
+/// the dimensions `from` of the operand, beginning at `firstFrom`, become the
+/// dimensions `to` of the result, beginning at `firstTo`. Adds none if a size
+/// is dynamic or zero.
+void addReshapeAxes(SplitRule &rule, ArrayRef<int64_t> from, int64_t firstFrom,
+                    ArrayRef<int64_t> to, int64_t firstTo);
+
+/// Whether the first result of `op` is a tensor whose rank is known.
+bool givesRankedTensor(Operation *op);
+
+/// Operations with Elementwise trait or the like: each element of the results
+/// depends on the elements of the operands at the same place.
+struct ElementwiseSplit
+    : SplitOpInterface::ExternalModel<ElementwiseSplit, Operation *> {
+  bool hasSplitRule(Operation *op) const { return givesRankedTensor(op); }
+  SplitRule getSplitRule(Operation *op) const {
+    return getElementwiseRule(op->getOperandTypes(), op->getResultTypes());
+  }
 };
 
 } // namespace mlir::commsched::detail

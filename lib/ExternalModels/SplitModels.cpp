@@ -6,10 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SplitModels.h"
+#include "Models.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <numeric>
 
 using namespace mlir;
@@ -166,56 +164,4 @@ void mlir::commsched::detail::addReshapeAxes(SplitRule &rule,
     if (isMixed)
       skipMixedDimensions(from, to);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// arith and math
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A constant with one value for all elements.
-struct ConstantSplit
-    : SplitOpInterface::ExternalModel<ConstantSplit, arith::ConstantOp> {
-  bool hasSplitRule(Operation *op) const {
-    return isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue()) &&
-           givesRankedTensor(op);
-  }
-  SplitRule getSplitRule(Operation *op) const {
-    return getElementwiseRule({}, op->getResultTypes());
-  }
-  Operation *createChunk(Operation *op, OpBuilder &builder, ValueRange operands,
-                         TypeRange results, const SplitAxis &, int64_t) const {
-    Operation *chunk = createWithTypes(builder, op, operands, results);
-    auto value =
-        cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
-    cast<arith::ConstantOp>(chunk).setValueAttr(
-        value.resizeSplat(cast<ShapedType>(results.front())));
-    return chunk;
-  }
-};
-} // namespace
-
-template <typename DialectT>
-static void attachElementwise(MLIRContext *context, DialectT *) {
-  attachWhere<ElementwiseSplit>(
-      context, DialectT::getDialectNamespace(),
-      [](RegisteredOperationName name) {
-        return name.hasTrait<OpTrait::Elementwise>() &&
-               !name.hasTrait<OpTrait::ConstantLike>();
-      });
-}
-
-void mlir::commsched::detail::registerArithSplitModels(
-    DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *arith) {
-    attachElementwise(context, arith);
-    attachTo<ConstantSplit, arith::ConstantOp>(context);
-  });
-}
-
-void mlir::commsched::detail::registerMathSplitModels(
-    DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, math::MathDialect *math) {
-    attachElementwise(context, math);
-  });
 }
