@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-//
-
 #include "commsched-c/Dialects.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "CommSched/OperationTables/OperationTable.h"
 #include "CommSched/Register.h"
+#include "commsched-c/Passes.h"
 #include "mlir/CAPI/Registration.h"
+
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -95,17 +96,6 @@ MlirType commschedRequestTypeGet(MlirContext context) {
   unwrap(context)->loadDialect<rt::CommSchedRtDialect>();
   return wrap(rt::RequestType::get(unwrap(context)));
 }
-
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-//
-
-#include "CommSched/Register.h"
-#include "commsched-c/Passes.h"
-
-#include <mutex>
 
 void commschedRegisterAllPasses() {
   static std::once_flag once;

@@ -18,6 +18,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 /// What a Problem cannot hold, because its functions take enumerations and
 /// existing nodes, is kept beside it until it is finalized.
@@ -66,10 +67,17 @@ CommSchedStatus guard(char **error, RunFn run) noexcept {
   }
 }
 
-/// The same for functions that return an index or -1.
-template <typename RunFn> int32_t guardIndex(RunFn run) noexcept {
+/// The same for functions that return an index, or 0 for nothing, and -1 for an
+/// error, which is also that `object` is NULL.
+template <typename ObjectT, typename RunFn>
+int32_t guardIndex(ObjectT *object, RunFn run) noexcept {
+  if (!object)
+    return -1;
   try {
-    return run();
+    if constexpr (std::is_void_v<std::invoke_result_t<RunFn, ObjectT &>>)
+      return run(*object), 0;
+    else
+      return run(*object);
   } catch (const std::exception &) {
     return -1;
   }

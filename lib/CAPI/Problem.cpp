@@ -77,62 +77,48 @@ void commschedProblemDestroy(CommSchedProblem *problem) { delete problem; }
 
 int32_t commschedProblemAddNode(CommSchedProblem *problem, int kind,
                                 int64_t costNs, int32_t stream) {
-  if (!problem)
-    return -1;
   // A wait without a start is an error that finalize() reports.
-  return guardIndex(
-      [&] { return addNode(*problem, kind, costNs, stream, noNode); });
+  return guardIndex(problem, [&](CommSchedProblem &to) {
+    return addNode(to, kind, costNs, stream, noNode);
+  });
 }
 
 int32_t commschedProblemAddWait(CommSchedProblem *problem, int32_t start) {
-  if (!problem)
-    return -1;
-  return guardIndex(
-      [&] { return addNode(*problem, COMMSCHED_WAIT, 0, noStream, start); });
+  return guardIndex(problem, [&](CommSchedProblem &to) {
+    return addNode(to, COMMSCHED_WAIT, 0, noStream, start);
+  });
 }
 
 int32_t commschedProblemAddDependence(CommSchedProblem *problem, int32_t from,
                                       int32_t to, int kind) {
-  if (!problem)
-    return -1;
-  return guardIndex([&] {
-    addDependence(*problem, from, to, kind);
-    return 0;
+  return guardIndex(problem, [&](CommSchedProblem &inner) {
+    addDependence(inner, from, to, kind);
   });
 }
 
 int32_t commschedProblemAddBuffer(CommSchedProblem *problem, int64_t bytes,
                                   int32_t producer, int isFreed) {
-  if (!problem ||
-      static_cast<size_t>(problem->problem.numBuffers()) >= maxCount)
-    return -1;
-  return guardIndex([&] {
-    return problem->problem.addBuffer(bytes, producer, isFreed != 0);
+  return guardIndex(problem, [&](CommSchedProblem &to) {
+    if (static_cast<size_t>(to.problem.numBuffers()) >= maxCount)
+      return -1;
+    return to.problem.addBuffer(bytes, producer, isFreed != 0);
   });
 }
 
 int32_t commschedProblemAddUse(CommSchedProblem *problem, int32_t buffer,
                                int32_t node) {
-  if (!problem)
-    return -1;
-  return guardIndex([&] {
-    problem->problem.addUse(buffer, node);
-    return 0;
-  });
+  return guardIndex(
+      problem, [&](CommSchedProblem &to) { to.problem.addUse(buffer, node); });
 }
 
 int32_t commschedProblemSetExpensive(CommSchedProblem *problem, int32_t node) {
-  if (!problem)
-    return -1;
-  return guardIndex([&] {
-    Problem &inner = problem->problem;
-    if (node >= 0 && node < inner.numNodes())
-      inner.setExpensive(node);
+  return guardIndex(problem, [&](CommSchedProblem &of) {
+    if (node >= 0 && node < of.problem.numNodes())
+      of.problem.setExpensive(node);
     else
-      problem->note("node " + std::to_string(node) +
-                    " is marked as expensive; the problem has " +
-                    std::to_string(inner.numNodes()) + " nodes");
-    return 0;
+      of.note("node " + std::to_string(node) +
+              " is marked as expensive; the problem has " +
+              std::to_string(of.problem.numNodes()) + " nodes");
   });
 }
 

@@ -75,38 +75,28 @@ CommSchedOptions *commschedOptionsCreate() {
 
 void commschedOptionsDestroy(CommSchedOptions *options) { delete options; }
 
-/// Calls `set` with the options, unless they are NULL.
-template <typename SetFn>
-static int setOption(CommSchedOptions *options, SetFn set) {
-  if (!options)
-    return -1;
-  return guardIndex([&] {
-    set(options->options);
-    return 0;
-  });
-}
-
 int commschedOptionsSetMemoryLimit(CommSchedOptions *options, int64_t bytes) {
-  return setOption(
-      options, [&](StepSchedulerOptions &with) { with.limitBytes = bytes; });
+  return guardIndex(options, [&](CommSchedOptions &with) {
+    with.options.limitBytes = bytes;
+  });
 }
 
 int commschedOptionsSetSlackPercent(CommSchedOptions *options,
                                     int32_t percent) {
-  return setOption(options, [&](StepSchedulerOptions &with) {
-    with.slackPercent = percent;
+  return guardIndex(options, [&](CommSchedOptions &with) {
+    with.options.slackPercent = percent;
   });
 }
 
 int commschedOptionsSetEffort(CommSchedOptions *options, int64_t nodes) {
-  return setOption(options,
-                   [&](StepSchedulerOptions &with) { with.effort = nodes; });
+  return guardIndex(
+      options, [&](CommSchedOptions &with) { with.options.effort = nodes; });
 }
 
 int commschedOptionsAddExclusiveStreams(CommSchedOptions *options,
                                         int32_t stream, int32_t otherStream) {
-  return setOption(options, [&](StepSchedulerOptions &with) {
-    with.contention.exclusive.push_back({stream, otherStream});
+  return guardIndex(options, [&](CommSchedOptions &with) {
+    with.options.contention.exclusive.push_back({stream, otherStream});
   });
 }
 
@@ -114,17 +104,16 @@ int commschedOptionsSetLinks(CommSchedOptions *options, size_t count,
                              const int32_t *links) {
   if (!links && count)
     return -1;
-  return setOption(options, [&](StepSchedulerOptions &with) {
-    with.contention.links.assign(links, links + count);
+  return guardIndex(options, [&](CommSchedOptions &with) {
+    with.options.contention.links.assign(links, links + count);
   });
 }
 
 int commschedOptionsSetComputeSlowdown(CommSchedOptions *options,
                                        int64_t partsPerMillion) {
-  if (!options)
-    return -1;
-  options->computeSlowdownPpm = partsPerMillion;
-  return 0;
+  return guardIndex(options, [&](CommSchedOptions &with) {
+    with.computeSlowdownPpm = partsPerMillion;
+  });
 }
 
 /// Checks `contention` alone, and for `problem`, which is checked, and adds
