@@ -116,15 +116,24 @@ Status Rank::join(const commsched_options &given) {
   return Status();
 }
 
+/// An error if a launch has not been waited for where `call` is made.
+Status Rank::checkNoRequest(const char *call) const {
+  if (const Launch *launch = requests.getOldest())
+    return std::string(call) + " before the wait for " +
+           describeLaunch(*launch);
+  return Status();
+}
+
 void Rank::leave() {
   if (!backend)
     return;
   if (!hasFailed()) {
     std::vector<std::string> all;
-    if (const Launch *launch = requests.getOldest())
-      fail("commsched_finalize before the wait for " + describeLaunch(*launch));
-    else if (Status status = backend->exchange("", all, getDeadline()); !status)
-      fail(status.getMessage());
+    Status left = checkNoRequest("commsched_finalize");
+    if (left)
+      left = backend->exchange("", all, getDeadline());
+    if (!left)
+      fail(left.getMessage());
   }
   if (Status status = backend->shutdown(hasFailed(), getDeadline()); !status)
     fail(status.getMessage());
@@ -155,9 +164,7 @@ void Rank::fail(const std::string &text) {
 }
 
 Status Rank::load(const std::string &json) {
-  if (const Launch *launch = requests.getOldest())
-    return "commsched_load_program before the wait for " +
-           describeLaunch(*launch);
+  COMMSCHED_TRY(checkNoRequest("commsched_load_program"));
   auto program = std::make_unique<Program>();
   COMMSCHED_TRY(parseProgram(json, *program));
   if (static_cast<int64_t>(program->sites.size()) > RequestTable::maxSites)
@@ -407,21 +414,22 @@ Status Rank::readSplits(int32_t index, const char *side, const void *buffer,
   return added ? added : describeSite(*site) + ": " + added.getMessage();
 }
 
+Request *Rank::findRequest(int64_t number, Status &found) {
+  static const std::vector<Site> none;
+  return requests.find(number, programs.empty() ? none : programs.back()->sites,
+                       found);
+}
+
 Status Rank::test(int64_t number, bool &done) {
   Status found;
-  static const std::vector<Site> none;
-  Request *request = requests.find(
-      number, programs.empty() ? none : programs.back()->sites, found);
-  if (request)
+  if (Request *request = findRequest(number, found))
     done = backend->test(*request, found);
   return found;
 }
 
 Status Rank::wait(int64_t number) {
   Status found;
-  static const std::vector<Site> none;
-  Request *request = requests.find(
-      number, programs.empty() ? none : programs.back()->sites, found);
+  Request *request = findRequest(number, found);
   if (!request)
     return found;
   COMMSCHED_TRY(backend->wait(*request, getDeadline()));
@@ -472,16 +480,16 @@ Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
   const Operator &op = program.operators[index];
   if (ns < 0)
     return "operator '" + op.name + "' takes " + std::to_string(ns) + " ns";
-  if (options.emulate_data) {
-    for (size_t i = 0; i < op.inputs.size(); ++i)
-      if (op.inputs[i].elements > 0 && (!inputs || !inputs[i]))
-        return "operator '" + op.name + "': input " + std::to_string(i) +
-               " is null";
-    for (size_t i = 0; i < op.outputs.size(); ++i)
-      if (op.outputs[i].elements > 0 && (!outputs || !outputs[i]))
-        return "operator '" + op.name + "': output " + std::to_string(i) +
-               " is null";
-  }
+  auto check = [&](const std::vector<OperatorBuffer> &buffers,
+                   const void *const *pointers, const char *what) {
+    for (size_t i = 0; i < buffers.size() && options.emulate_data; ++i)
+      if (buffers[i].elements > 0 && (!pointers || !pointers[i]))
+        return Status("operator '" + op.name + "': " + what + " " +
+                      std::to_string(i) + " is null");
+    return Status();
+  };
+  COMMSCHED_TRY(check(op.inputs, inputs, "input"));
+  COMMSCHED_TRY(check(op.outputs, outputs, "output"));
   return backend->compute(op, ns, inputs, outputs);
 }
 
@@ -508,9 +516,7 @@ Status Rank::copy(const StridedCopy &copy) {
 }
 
 Status Rank::beginStep() {
-  if (const Launch *launch = requests.getOldest())
-    return "commsched_begin_step before the wait for " +
-           describeLaunch(*launch);
+  COMMSCHED_TRY(checkNoRequest("commsched_begin_step"));
   std::vector<std::string> all;
   COMMSCHED_TRY(backend->exchange("", all, getDeadline()));
   records.begin();

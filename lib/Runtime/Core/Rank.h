@@ -158,6 +158,8 @@ private:
   Status prepareGroups(const Program &program);
   /// The site of the index in the program that runs.
   Status findSite(int32_t index, const Site *&site) const;
+  Request *findRequest(int64_t number, Status &found);
+  Status checkNoRequest(const char *call) const;
   /// `tensors` are those of a launch that has its own.
   Status makeLaunch(const Site &site, const void *const *inputs,
                     void *const *outputs,

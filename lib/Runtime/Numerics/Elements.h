@@ -21,7 +21,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace commsched::runtime {
 
@@ -122,45 +124,27 @@ template <class T> struct TypeTag {
   using Type = T;
 };
 
+/// The C++ types of commsched_type, in its order.
+using CppTypes =
+    std::tuple<Bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+               uint32_t, uint64_t, Float8E4M3FN, Float8E5M2, Float16, BFloat16,
+               float, double, Complex<float>, Complex<double>>;
+static_assert(std::tuple_size_v<CppTypes> == COMMSCHED_COMPLEX_F64 + 1);
+
+template <class Function, size_t... number>
+void dispatchType(commsched_type type, Function &function,
+                  std::index_sequence<number...>) {
+  ((static_cast<size_t>(type) == number
+        ? function(TypeTag<std::tuple_element_t<number, CppTypes>>())
+        : void()),
+   ...);
+}
+
 /// Calls `function` with a TypeTag for `type`.
 template <class Function>
 void dispatchType(commsched_type type, Function &&function) {
-  switch (type) {
-  case COMMSCHED_I1:
-    return function(TypeTag<Bool>());
-  case COMMSCHED_I8:
-    return function(TypeTag<int8_t>());
-  case COMMSCHED_I16:
-    return function(TypeTag<int16_t>());
-  case COMMSCHED_I32:
-    return function(TypeTag<int32_t>());
-  case COMMSCHED_I64:
-    return function(TypeTag<int64_t>());
-  case COMMSCHED_UI8:
-    return function(TypeTag<uint8_t>());
-  case COMMSCHED_UI16:
-    return function(TypeTag<uint16_t>());
-  case COMMSCHED_UI32:
-    return function(TypeTag<uint32_t>());
-  case COMMSCHED_UI64:
-    return function(TypeTag<uint64_t>());
-  case COMMSCHED_F8E4M3FN:
-    return function(TypeTag<Float8E4M3FN>());
-  case COMMSCHED_F8E5M2:
-    return function(TypeTag<Float8E5M2>());
-  case COMMSCHED_F16:
-    return function(TypeTag<Float16>());
-  case COMMSCHED_BF16:
-    return function(TypeTag<BFloat16>());
-  case COMMSCHED_F32:
-    return function(TypeTag<float>());
-  case COMMSCHED_F64:
-    return function(TypeTag<double>());
-  case COMMSCHED_COMPLEX_F32:
-    return function(TypeTag<Complex<float>>());
-  case COMMSCHED_COMPLEX_F64:
-    return function(TypeTag<Complex<double>>());
-  }
+  dispatchType(type, function,
+               std::make_index_sequence<std::tuple_size_v<CppTypes>>());
 }
 
 template <class T> T readElement(const void *data, int64_t index) {
