@@ -16,6 +16,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InterleavedRange.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -152,9 +155,7 @@ static bool isMode(Attribute attr) {
     return boolean.getValue();
   if (!attr || isa<UnitAttr>(attr))
     return attr != nullptr;
-  std::string text;
-  llvm::raw_string_ostream(text) << attr;
-  return !StringRef(text).contains("handle = 0");
+  return !StringRef(llvm::to_string(attr)).contains("handle = 0");
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,13 +270,12 @@ static DictionaryAttr getFixedAttributes(Operation *op,
 static Type makeFutureType(StringRef futureType, TypeRange delivered,
                            MLIRContext *context) {
   auto [prefix, suffix] = futureType.split("$results");
-  std::string text = prefix.str();
-  if (prefix.size() != futureType.size()) {
-    llvm::raw_string_ostream os(text);
-    llvm::interleaveComma(delivered, os);
-    os << suffix;
-  }
-  return parseType(text, context);
+  if (prefix.size() == futureType.size())
+    return parseType(futureType, context);
+  return parseType(
+      llvm::formatv("{0}{1}{2}", prefix, llvm::interleaved(delivered), suffix)
+          .str(),
+      context);
 }
 
 /// Creates an operation like `collective` on other operands in `builder`'s

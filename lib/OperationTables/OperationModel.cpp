@@ -9,7 +9,6 @@
 #include "OperationModel.h"
 #include "NamedDialect.h"
 #include "NamedOperation.h"
-#include "TensorTypes.h"
 
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "mlir/IR/Matchers.h"

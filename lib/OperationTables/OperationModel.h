@@ -13,6 +13,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/RWMutex.h"
 
 namespace mlir::commsched::detail {
 
@@ -47,7 +49,24 @@ private:
   DenseMap<Attribute, Description> conditional;
 };
 
-class TensorTypes;
+/// Reads the text of the types that tables name.
+class TensorTypes : public TensorTypeDialectInterface {
+public:
+  explicit TensorTypes(Dialect *dialect)
+      : TensorTypeDialectInterface(dialect) {}
+
+  /// Adds the types of a table, which replace those of the same names.
+  void add(ArrayRef<TensorTypeEntry> added);
+
+  ShapedType getTensorType(Type type) const final;
+
+private:
+  ShapedType parse(Type type) const;
+
+  SmallVector<TensorTypeEntry> entries;
+  mutable llvm::sys::SmartRWMutex<true> mutex;
+  mutable DenseMap<Type, ShapedType> known;
+};
 
 /// The models of the operations of one dialect.
 class DialectModels : public DialectInterface::Base<DialectModels> {
@@ -110,6 +129,9 @@ Status checkCollective(Operation *op, const Description &description);
 /// `futureType` with `$results` for them; none if it has another form.
 std::optional<SmallVector<Type>> parseDelivered(Type type,
                                                 StringRef futureType);
+
+/// The text of `type` behind its namespace: `vtensor<[2],f32>`.
+std::string getTypeText(Type type);
 
 } // namespace mlir::commsched::detail
 

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorTypes.h"
 #include "OperationModel.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 
+#include "llvm/Support/ScopedPrinter.h"
 #include <mutex>
 #include <shared_mutex>
 
@@ -23,10 +23,8 @@ using namespace mlir::commsched::detail;
 std::string mlir::commsched::detail::getTypeText(Type type) {
   if (auto opaque = dyn_cast<OpaqueType>(type))
     return opaque.getTypeData().str();
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
   // The exclamation mark, the namespace and a dot come first.
-  return StringRef(text).split('.').second.str();
+  return StringRef(llvm::to_string(type)).split('.').second.str();
 }
 
 /// Splits `text` at the commas outside of brackets.
@@ -51,8 +49,9 @@ static SmallVector<StringRef> splitAtCommas(StringRef text) {
   return parts;
 }
 
-std::optional<SmallVector<Type>>
-mlir::commsched::detail::parseTypes(StringRef text, MLIRContext *context) {
+/// Parses the types that commas separate in `text`, or fails.
+static std::optional<SmallVector<Type>> parseTypes(StringRef text,
+                                                   MLIRContext *context) {
   SmallVector<Type> types;
   if (text.trim().empty())
     return types;
@@ -66,8 +65,7 @@ mlir::commsched::detail::parseTypes(StringRef text, MLIRContext *context) {
 
 std::optional<SmallVector<Type>>
 mlir::commsched::detail::parseDelivered(Type type, StringRef futureType) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
+  std::string text = llvm::to_string(type);
   auto [prefix, suffix] = futureType.split("$results");
   StringRef rest = text;
   if (!rest.consume_front(prefix) || !rest.consume_back(suffix))
