@@ -10,67 +10,50 @@
 
 #include "CommSched/Runtime/Runtime.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 
-static std::optional<int32_t> getRuntimeIntegerType(IntegerType type) {
-  if (type.getWidth() == 1)
-    return COMMSCHED_I1;
-  switch (type.getWidth()) {
-  case 8:
-    return type.isUnsigned() ? COMMSCHED_UI8 : COMMSCHED_I8;
-  case 16:
-    return type.isUnsigned() ? COMMSCHED_UI16 : COMMSCHED_I16;
-  case 32:
-    return type.isUnsigned() ? COMMSCHED_UI32 : COMMSCHED_I32;
-  case 64:
-    return type.isUnsigned() ? COMMSCHED_UI64 : COMMSCHED_I64;
-  default:
-    return std::nullopt;
-  }
+/// MLIR's name, without properties that do not matter to reductions.
+static std::string getPlainName(Type type) {
+  if (type.isIndex())
+    return "i64";
+  auto integer = dyn_cast<IntegerType>(type);
+  if (integer && (integer.isSigned() || integer.getWidth() == 1))
+    return "i" + std::to_string(integer.getWidth());
+  return llvm::to_string(type);
 }
 
 std::optional<int32_t> mlir::commsched::getRuntimeType(Type elementType) {
-  using Number = std::optional<int32_t>;
-  return llvm::TypeSwitch<Type, Number>(elementType)
-      .Case([](IntegerType type) { return getRuntimeIntegerType(type); })
-      .Case<IndexType>([](Type) { return Number(COMMSCHED_I64); })
-      .Case<Float8E4M3FNType>([](Type) { return Number(COMMSCHED_F8E4M3FN); })
-      .Case<Float8E5M2Type>([](Type) { return Number(COMMSCHED_F8E5M2); })
-      .Case<Float16Type>([](Type) { return Number(COMMSCHED_F16); })
-      .Case<BFloat16Type>([](Type) { return Number(COMMSCHED_BF16); })
-      .Case<Float32Type>([](Type) { return Number(COMMSCHED_F32); })
-      .Case<Float64Type>([](Type) { return Number(COMMSCHED_F64); })
-      .Case([](ComplexType type) -> Number {
-        if (type.getElementType().isF32())
-          return COMMSCHED_COMPLEX_F32;
-        if (type.getElementType().isF64())
-          return COMMSCHED_COMPLEX_F64;
-        return std::nullopt;
-      })
-      .Default([](Type) { return Number(); });
+  return llvm::StringSwitch<std::optional<int32_t>>(getPlainName(elementType))
+      .Case("i1", COMMSCHED_I1)
+      .Case("i8", COMMSCHED_I8)
+      .Case("i16", COMMSCHED_I16)
+      .Case("i32", COMMSCHED_I32)
+      .Case("i64", COMMSCHED_I64)
+      .Case("ui8", COMMSCHED_UI8)
+      .Case("ui16", COMMSCHED_UI16)
+      .Case("ui32", COMMSCHED_UI32)
+      .Case("ui64", COMMSCHED_UI64)
+      .Case("f8E4M3FN", COMMSCHED_F8E4M3FN)
+      .Case("f8E5M2", COMMSCHED_F8E5M2)
+      .Case("f16", COMMSCHED_F16)
+      .Case("bf16", COMMSCHED_BF16)
+      .Case("f32", COMMSCHED_F32)
+      .Case("f64", COMMSCHED_F64)
+      .Case("complex<f32>", COMMSCHED_COMPLEX_F32)
+      .Case("complex<f64>", COMMSCHED_COMPLEX_F64)
+      .Default(std::nullopt);
 }
 
 std::string mlir::commsched::getRuntimeTypeName(Type elementType) {
-  std::string name;
-  llvm::raw_string_ostream os(name);
-  if (!getRuntimeType(elementType)) {
-    os << "bytes<" << llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8u)
-       << ">";
-    return name;
-  }
-  if (elementType.isIndex())
-    os << "i64";
-  else if (auto integer = dyn_cast<IntegerType>(elementType);
-           integer && integer.isSigned())
-    os << "i" << integer.getWidth();
-  else
-    os << elementType;
-  return name;
+  if (getRuntimeType(elementType))
+    return getPlainName(elementType);
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  return "bytes<" + std::to_string(llvm::divideCeil(width, 8u)) + ">";
 }
 
 FailureOr<int64_t> mlir::commsched::getElementBytes(Type elementType) {

@@ -28,11 +28,7 @@ Type LaunchLowering::getFutureType(Operation *start, TypeRange types) {
   Type &future = futureTypes[TupleType::get(context, types)];
   if (future)
     return future;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << "!stablehlo.future<";
-  llvm::interleaveComma(types, stream);
-  stream << ">";
+  std::string text = getFutureText(types);
   future = parseType(text, context);
   if (!future)
     start->emitOpError("needs the type ") << text;

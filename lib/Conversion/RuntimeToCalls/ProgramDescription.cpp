@@ -10,6 +10,7 @@
 #include "../RuntimeTypes.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -207,7 +208,5 @@ std::string ProgramDescription::getText() const {
                        {"operators", json::Array(operators)}};
   if (!hostCode.empty())
     program["host_code"] = hostCode;
-  std::string text;
-  llvm::raw_string_ostream(text) << json::Value(std::move(program));
-  return text;
+  return llvm::to_string(json::Value(std::move(program)));
 }

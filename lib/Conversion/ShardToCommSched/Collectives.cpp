@@ -14,19 +14,32 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::shardconversion;
 
+/// Replaces `op` by a start on `group` that sends `input`, with its wait; by
+/// `input` where there is one device. `arguments` are those of the start's
+/// builder behind the group.
+template <typename StartT, typename... Args>
+static LogicalResult replaceByStart(Operation *op, Context &context,
+                                    const DeviceGroup &group, Type delivered,
+                                    Value input, Args &&...arguments) {
+  if (group.size == 1)
+    return replace(op, input, context);
+  Operation *wait = createStartAndWait<StartT>(
+      op, context, getFutureOf(delivered), input,
+      context.groups.getSymbol(group), std::forward<Args>(arguments)...);
+  return replace(op, wait->getResult(0), context);
+}
+
 //===----------------------------------------------------------------------===//
 // Gathers, exchanges, broadcasts, scatters
 //===----------------------------------------------------------------------===//
 
-/// Concatenates along `dim` on every device.
-static LogicalResult convertGather(Operation *op, Value input, int64_t dim,
-                                   const DeviceGroup &group, Context &context) {
-  if (group.size == 1)
-    return replace(op, input, context);
-  Operation *wait = createStartAndWait<AllGatherOp>(
-      op, context, getFutureOf(op->getResult(0).getType()), input,
-      context.groups.getSymbol(group), dim, /*into=*/ValueRange());
-  return replace(op, wait->getResult(0), context);
+/// Concatenates on every device.
+template <typename OpT>
+static LogicalResult convertGather(OpT op, const DeviceGroup &group,
+                                   Context &context) {
+  return replaceByStart<AllGatherOp>(
+      op, context, group, op.getType(), op.getInput(),
+      op.getGatherAxis().getSExtValue(), /*into=*/ValueRange());
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
@@ -34,8 +47,7 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
   FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
   if (failed(group))
     return failure();
-  return convertGather(op, op.getInput(), op.getGatherAxis().getSExtValue(),
-                       *group, context);
+  return convertGather(op, *group, context);
 }
 
 /// The result on other devices than the root is undefined, so they may have the
@@ -46,8 +58,7 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::GatherOp op,
   FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
   if (failed(group) || failed(getMember(op, "root", *group, op.getRoot())))
     return failure();
-  return convertGather(op, op.getInput(), op.getGatherAxis().getSExtValue(),
-                       *group, context);
+  return convertGather(op, *group, context);
 }
 
 /// Whether `input` can be cut along `dim` into a part for each member.
@@ -70,18 +81,15 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
   FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
   if (failed(group))
     return failure();
-  if (group->size == 1)
-    return replace(op, op.getInput(), context);
   int64_t splitDim = op.getSplitAxis().getSExtValue();
-  if (failed(verifyParts(op, "split_axis", op.getInput(), splitDim, *group)))
+  if (group->size > 1 &&
+      failed(verifyParts(op, "split_axis", op.getInput(), splitDim, *group)))
     return failure();
-  Operation *wait = createStartAndWait<AllToAllOp>(
-      op, context, getFutureOf(op.getType()), op.getInput(),
-      context.groups.getSymbol(*group), splitDim,
+  return replaceByStart<AllToAllOp>(
+      op, context, *group, op.getType(), op.getInput(), splitDim,
       op.getConcatAxis().getSExtValue(), /*input_splits=*/DenseI64ArrayAttr(),
       /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange(),
       /*input_sizes=*/Value(), /*output_sizes=*/Value());
-  return replace(op, wait->getResult(0), context);
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
@@ -92,12 +100,9 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
   FailureOr<int64_t> root = getMember(op, "root", *group, op.getRoot());
   if (failed(root))
     return failure();
-  if (group->size == 1)
-    return replace(op, op.getInput(), context);
-  Operation *wait = createStartAndWait<BroadcastOp>(
-      op, context, getFutureOf(op.getType()), op.getInput(),
-      context.groups.getSymbol(*group), *root, /*into=*/ValueRange());
-  return replace(op, wait->getResult(0), context);
+  return replaceByStart<BroadcastOp>(op, context, *group, op.getType(),
+                                     op.getInput(), *root,
+                                     /*into=*/ValueRange());
 }
 
 /// All devices scatter what they have, and each keeps the part that came from
@@ -236,13 +241,9 @@ static FailureOr<Reduction> prepare(OpT op, Context &context) {
 
 static LogicalResult convertAllReduce(Operation *op, const Reduction &reduction,
                                       Context &context) {
-  if (reduction.group.size == 1)
-    return replace(op, reduction.input, context);
-  Operation *wait = createStartAndWait<AllReduceOp>(
-      op, context, getFutureOf(reduction.input.getType()), reduction.input,
-      context.groups.getSymbol(reduction.group), reduction.kind,
-      /*into=*/ValueRange());
-  return replace(op, wait->getResult(0), context);
+  return replaceByStart<AllReduceOp>(op, context, reduction.group,
+                                     reduction.input.getType(), reduction.input,
+                                     reduction.kind, /*into=*/ValueRange());
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllReduceOp op,
@@ -271,13 +272,10 @@ mlir::commsched::shardconversion::convert(shard::ReduceScatterOp op,
   FailureOr<Reduction> reduction = prepare(op, context);
   if (failed(reduction))
     return failure();
-  if (reduction->group.size == 1)
-    return replace(op, reduction->input, context);
-  Operation *wait = createStartAndWait<ReduceScatterOp>(
-      op, context, getFutureOf(op.getType()), reduction->input,
-      context.groups.getSymbol(reduction->group), reduction->kind,
-      op.getScatterAxis().getSExtValue(), /*into=*/ValueRange());
-  return replace(op, wait->getResult(0), context);
+  return replaceByStart<ReduceScatterOp>(
+      op, context, reduction->group, op.getType(), reduction->input,
+      reduction->kind, op.getScatterAxis().getSExtValue(),
+      /*into=*/ValueRange());
 }
 
 //===----------------------------------------------------------------------===//
@@ -356,9 +354,8 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::ShiftOp op,
   // If no device sends, the result is undefined everywhere.
   if (staysInPlace || pairs.empty())
     return replace(op, op.getInput(), context);
-  Operation *wait = createStartAndWait<PermuteOp>(
-      op, context, getFutureOf(op.getType()), op.getInput(),
-      context.groups.getSymbol(*group), getPairsAttr(op.getContext(), pairs),
-      /*into=*/ValueRange());
-  return replace(op, wait->getResult(0), context);
+  return replaceByStart<PermuteOp>(op, context, *group, op.getType(),
+                                   op.getInput(),
+                                   getPairsAttr(op.getContext(), pairs),
+                                   /*into=*/ValueRange());
 }

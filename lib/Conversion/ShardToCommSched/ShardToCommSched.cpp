@@ -204,11 +204,16 @@ LogicalResult ConvertShardToCommSched::run() {
 // DeviceGroup
 //===----------------------------------------------------------------------===//
 
+/// The distance of two neighbours along `axis` in a row-major order.
+static int64_t getStride(ArrayRef<int64_t> shape, int64_t axis) {
+  int64_t stride = 1;
+  for (int64_t size : shape.drop_front(axis + 1))
+    stride *= size;
+  return stride;
+}
+
 int64_t DeviceGroup::getWeight(unsigned position) const {
-  int64_t weight = 1;
-  for (int64_t size : ArrayRef(shape).drop_front(position + 1))
-    weight *= size;
-  return weight;
+  return getStride(shape, position);
 }
 
 int64_t DeviceGroup::getLinearIndex(ArrayRef<int64_t> index) const {
@@ -288,15 +293,6 @@ FailureOr<DeviceGroup> GridGroups::lookupAll(Operation *op,
 // Members
 //===----------------------------------------------------------------------===//
 
-/// The distance in ranks of two neighbours along `axis`.
-static int64_t getRankStride(ArrayRef<int64_t> gridShape,
-                             shard::GridAxis axis) {
-  int64_t stride = 1;
-  for (int64_t size : gridShape.drop_front(axis + 1))
-    stride *= size;
-  return stride;
-}
-
 /// The distance between a group's ranks if it is the same everywhere: each axis
 /// then steps over exactly what the next one spans. Axes of size 1 do not
 /// matter.
@@ -307,7 +303,7 @@ static std::optional<int64_t> getStride(ArrayRef<int64_t> gridShape,
        llvm::reverse(llvm::zip_equal(group.axes, group.shape))) {
     if (size == 1)
       continue;
-    int64_t step = getRankStride(gridShape, axis);
+    int64_t step = getStride(gridShape, axis);
     if (!stride)
       stride = span = step;
     if (step != span)
@@ -323,7 +319,7 @@ static SmallVector<int64_t> listRanks(ArrayRef<int64_t> gridShape,
                                       ArrayRef<shard::GridAxis> axes) {
   SmallVector<int64_t> ranks = {0};
   for (shard::GridAxis axis : axes) {
-    int64_t step = getRankStride(gridShape, axis);
+    int64_t step = getStride(gridShape, axis);
     SmallVector<int64_t> extended;
     extended.reserve(ranks.size() * gridShape[axis]);
     for (int64_t rank : ranks)

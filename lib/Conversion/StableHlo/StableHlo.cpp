@@ -14,6 +14,9 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/InterleavedRange.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -40,34 +43,26 @@ Attribute mlir::commsched::stablehlo::getAttribute(Operation *op,
   return op->getDiscardableAttr(name);
 }
 
-/// Removes `key` and " = " and an integer from the front of `text`.
-static bool consumeField(StringRef &text, StringRef key, int64_t &value) {
-  text = text.ltrim();
-  if (!text.consume_front(key))
-    return false;
-  text = text.ltrim();
-  if (!text.consume_front("="))
-    return false;
-  text = text.ltrim();
-  return !text.consumeInteger(10, value);
-}
-
 std::optional<stablehlo::ChannelHandle>
 mlir::commsched::stablehlo::readChannelHandle(Attribute attr) {
   if (!attr)
     return std::nullopt;
-  std::string printed;
-  llvm::raw_string_ostream(printed) << attr;
-  StringRef text = printed;
+  static const llvm::Regex pattern(
+      "^#stablehlo\\.channel_handle<[[:space:]]*handle[[:space:]]*=[[:space:]]*"
+      "(-?[0-9]+)[[:space:]]*,[[:space:]]*type[[:space:]]*=[[:space:]]*"
+      "(-?[0-9]+)[[:space:]]*>$");
+  std::string text = llvm::to_string(attr);
+  SmallVector<StringRef> matches;
   ChannelHandle channel;
-  if (!text.consume_front("#stablehlo.channel_handle<") ||
-      !consumeField(text, "handle", channel.handle))
-    return std::nullopt;
-  text = text.ltrim();
-  if (!text.consume_front(",") || !consumeField(text, "type", channel.type) ||
-      text.trim() != ">")
+  if (!pattern.match(text, &matches) ||
+      matches[1].getAsInteger(10, channel.handle) ||
+      matches[2].getAsInteger(10, channel.type))
     return std::nullopt;
   return channel;
+}
+
+std::string mlir::commsched::stablehlo::getFutureText(TypeRange types) {
+  return "!stablehlo.future<" + llvm::to_string(llvm::interleaved(types)) + ">";
 }
 
 LogicalResult mlir::commsched::stablehlo::readCount(ModuleOp module,

@@ -194,6 +194,9 @@ std::optional<Reducer> readReducer(Region &body, Type element);
 /// for `avg`, which `readReducer` does not return.
 StringRef getReducerName(ReductionKind reduction);
 
+/// The text of the type of a future that delivers `types`.
+std::string getFutureText(TypeRange types);
+
 //===----------------------------------------------------------------------===//
 // Locations
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -88,22 +89,6 @@ static Operation *getAsyncCollective(Operation *start) {
   return &collective;
 }
 
-/// The text of the type of a future that delivers `types`.
-static std::string getFutureText(TypeRange types) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << "!stablehlo.future<";
-  llvm::interleaveComma(types, stream);
-  stream << ">";
-  return text;
-}
-
-static std::string getText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// Adds the pair that `start` begins to `found`; keeps it if it is not of one
 /// collective.
 static LogicalResult collectPair(Operation *start,
@@ -127,7 +112,7 @@ static LogicalResult collectPair(Operation *start,
   }
   Type future = start->getResult(0).getType();
   std::string expected = getFutureText(op->getResultTypes());
-  if (getText(future) != expected) {
+  if (llvm::to_string(future) != expected) {
     InFlightDiagnostic diag = start->emitOpError("returns a ")
                               << future << ", but its collective is a '"
                               << expected << "'";

@@ -23,6 +23,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -100,12 +101,6 @@ private:
 
 } // namespace
 
-static std::string getText(Attribute attr) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attr;
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Meshes
 //===----------------------------------------------------------------------===//
@@ -182,7 +177,7 @@ static bool readDeclaredMesh(ModuleOp module, StringRef name, Mesh &mesh) {
     Attribute attr = getAttribute(declaration, attribute);
     if (!attr)
       continue;
-    std::string text = getText(attr);
+    std::string text = llvm::to_string(attr);
     Scanner scanner(text);
     if (isa<DictionaryAttr>(attr))
       return scanner.consume("{") && readStableHloMesh(scanner, "}", mesh);
@@ -265,14 +260,14 @@ static DenseIntElementsAttr listGroups(const Mesh &mesh,
 }
 
 bool mlir::commsched::stablehlo::isMeshAxes(Attribute groups) {
-  return StringRef(getText(groups))
+  return StringRef(llvm::to_string(groups))
       .starts_with("#stablehlo.replica_group_mesh_axes<");
 }
 
 DenseIntElementsAttr
 mlir::commsched::stablehlo::expandMeshAxes(Attribute groups, ModuleOp module,
                                            std::string &reason) {
-  std::string text = getText(groups), symbol;
+  std::string text = llvm::to_string(groups), symbol;
   Scanner scanner(text);
   Mesh mesh;
   reason = "the axes in its 'replica_groups' are not understood";
