@@ -53,12 +53,12 @@ static llvm::Expected<int64_t> readBytes(StringRef text, StringRef option) {
   return number << shift;
 }
 
-static llvm::Error readSizes(const CollectiveOptions &options,
+static llvm::Error readSizes(StringRef minBytes, StringRef maxBytes,
                              std::vector<int64_t> &sizes) {
-  llvm::Expected<int64_t> least = readBytes(options.minBytes, "min-bytes");
+  llvm::Expected<int64_t> least = readBytes(minBytes, "min-bytes");
   if (!least)
     return least.takeError();
-  llvm::Expected<int64_t> most = readBytes(options.maxBytes, "max-bytes");
+  llvm::Expected<int64_t> most = readBytes(maxBytes, "max-bytes");
   if (!most)
     return most.takeError();
   if (*least > *most)
@@ -84,8 +84,11 @@ static llvm::Error readType(StringRef name, CollectiveSweep &sweep) {
   return createStringError("--type is '" + name + "'; there are " + known);
 }
 
+/// All ranks if there are no names.
 static llvm::Error readGroups(ArrayRef<std::string> names,
                               std::vector<TimedGroup> &groups) {
+  if (names.empty())
+    groups.push_back({TimedGroup::Kind::World, "world"});
   for (StringRef name : names) {
     auto [kind, size] = name.split(':');
     TimedGroup group{TimedGroup::Kind::World, name.str()};
@@ -120,10 +123,12 @@ static llvm::Error readImplementation(StringRef text, CollectiveSweep &sweep) {
   return llvm::Error::success();
 }
 
-llvm::Expected<CollectiveSweep>
-mlir::commsched::run::readCollectiveOptions(const CollectiveOptions &options) {
+llvm::Expected<CollectiveSweep> mlir::commsched::run::readCollectiveOptions(
+    ArrayRef<std::string> collectives, ArrayRef<std::string> groups,
+    StringRef type, StringRef minBytes, StringRef maxBytes,
+    StringRef implementation) {
   CollectiveSweep sweep;
-  sweep.collectives = options.collectives;
+  sweep.collectives = collectives.vec();
   if (ArrayRef(sweep.collectives) == ArrayRef<std::string>("all"))
     sweep.collectives.assign(std::begin(collectiveNames),
                              std::end(collectiveNames));
@@ -136,13 +141,13 @@ mlir::commsched::run::readCollectiveOptions(const CollectiveOptions &options) {
     if (!seen.insert(name).second)
       return createStringError("--collectives names '" + name + "' twice");
   }
-  if (llvm::Error error = readGroups(options.groups, sweep.groups))
+  if (llvm::Error error = readGroups(groups, sweep.groups))
     return error;
-  if (llvm::Error error = readType(options.type, sweep))
+  if (llvm::Error error = readType(type, sweep))
     return error;
-  if (llvm::Error error = readImplementation(options.implementation, sweep))
+  if (llvm::Error error = readImplementation(implementation, sweep))
     return error;
-  if (llvm::Error error = readSizes(options, sweep.sizes))
+  if (llvm::Error error = readSizes(minBytes, maxBytes, sweep.sizes))
     return error;
   return sweep;
 }

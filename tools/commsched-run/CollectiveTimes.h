@@ -55,20 +55,14 @@ struct CollectiveSweep {
   std::string command;
 };
 
-/// The options as they are written. Sizes grow by the factor 4.
-struct CollectiveOptions {
-  std::vector<std::string> collectives;
-  std::vector<std::string> groups;
-  std::string type;
-  std::string minBytes;
-  std::string maxBytes;
-  /// NAME, NAME:METHOD or NAME:METHOD:CHANNELS; empty for none.
-  std::string implementation;
-};
-
-/// Checks the options as far as that is possible without ranks.
+/// Checks the options as far as that is possible without ranks. Sizes grow by
+/// the factor 4. `implementation` is NAME, NAME:METHOD or NAME:METHOD:CHANNELS,
+/// or empty for none.
 llvm::Expected<CollectiveSweep>
-readCollectiveOptions(const CollectiveOptions &options);
+readCollectiveOptions(ArrayRef<std::string> collectives,
+                      ArrayRef<std::string> groups, StringRef type,
+                      StringRef minBytes, StringRef maxBytes,
+                      StringRef implementation);
 
 /// Measures on a rank that has joined, `repeats` calls of each; `begin` says
 /// what is being measured. Rank 0 writes the table to the file `output`. An

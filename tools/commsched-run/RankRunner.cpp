@@ -72,8 +72,8 @@ llvm::Error RankRunner::join() {
     options.num_ranks = settings.numRanks;
   }
   options.job = job.name.c_str();
-  if (settings.deadlineMs)
-    options.deadline_ms = *settings.deadlineMs;
+  if (std::optional<int64_t> deadlineMs = getIfGiven(settings.deadlineMs))
+    options.deadline_ms = *deadlineMs;
   options.modelled_times = settings.modelledTimes;
   // Looking for overwritten buffers takes time that no model knows of.
   options.check_buffers = !settings.modelledTimes;
@@ -194,8 +194,9 @@ llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
                                         std::string &outcome) {
   const CompiledProgram &left = *job.programs.front(),
                         &right = *job.programs.back();
-  Difference mine = compareOutputs(right.getPlan(), findings.front().outputs,
-                                   findings.back().outputs, settings.tolerance);
+  Difference mine =
+      compareOutputs(right.getPlan(), findings.front().outputs,
+                     findings.back().outputs, getIfGiven(settings.tolerance));
   llvm::Expected<std::vector<Difference>> ranks = exchange(ArrayRef(mine));
   if (!ranks)
     return ranks.takeError();

@@ -14,6 +14,7 @@
 #include "Inputs.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -48,10 +49,8 @@ using Number = std::optional<int64_t>;
 static std::string formatChange(Number predicted, int64_t measured) {
   if (!predicted || *predicted == 0)
     return "-";
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format("%+.1f %%", 100.0 * (measured - *predicted) / *predicted);
-  return text;
+  return llvm::to_string(
+      llvm::format("%+.1f %%", 100.0 * (measured - *predicted) / *predicted));
 }
 
 static std::string formatTimeOrNone(Number ns) {
@@ -172,9 +171,6 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
   const CompiledProgram &program = *step.program;
   PredictedTotals totals =
       program.getPredictedTotals().value_or(PredictedTotals());
-  auto toText = [](StringRef text) {
-    return json::isUTF8(text) ? text.str() : json::fixUTF8(text);
-  };
   json::OStream stream(os);
   auto printNumber = [&](StringRef key, Number number) {
     stream.attribute(key, number && *number >= 0 ? json::Value(*number)
@@ -187,8 +183,8 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
     });
   };
   stream.object([&] {
-    stream.attribute("program", toText(program.getPath()));
-    stream.attribute("function", toText(program.getSignature().name));
+    stream.attribute("program", toFileText(program.getPath()));
+    stream.attribute("function", toFileText(program.getSignature().name));
     stream.attribute("backend", step.backend);
     stream.attribute("ranks", step.numRanks);
     stream.attribute("repeat", step.repeats);

@@ -13,6 +13,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include "llvm/Support/ScopedPrinter.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -156,10 +157,8 @@ static std::string formatFloat(const llvm::fltSemantics &semantics,
   // Digits that distinguish a value from its neighbours.
   int digits = static_cast<int>(
       1 + std::ceil(llvm::APFloat::semanticsPrecision(semantics) * 0.30103));
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format("%.*g", digits, loadDouble(semantics, source));
-  return text;
+  return llvm::to_string(
+      llvm::format("%.*g", digits, loadDouble(semantics, source)));
 }
 
 std::string mlir::commsched::run::formatElement(const ElementFormat &format,
@@ -202,19 +201,11 @@ static bool areEqualFloats(const llvm::fltSemantics &semantics,
 bool mlir::commsched::run::areEqual(const ElementFormat &format,
                                     const char *left, const char *right,
                                     std::optional<double> tolerance) {
-  switch (format.numberClass) {
-  case NumberClass::Bool:
-  case NumberClass::Signed:
-  case NumberClass::Unsigned:
+  if (!format.semantics)
     return std::memcmp(left, right, format.bytes) == 0;
-  case NumberClass::Float:
-    return areEqualFloats(*format.semantics, left, right, tolerance);
-  case NumberClass::Complex: {
-    int64_t half = format.bytes / 2;
-    return areEqualFloats(*format.semantics, left, right, tolerance) &&
-           areEqualFloats(*format.semantics, left + half, right + half,
-                          tolerance);
-  }
-  }
-  llvm_unreachable("all classes are handled");
+  int64_t part = llvm::APFloat::getSizeInBits(*format.semantics) / 8;
+  for (int64_t at = 0; at < format.bytes; at += part)
+    if (!areEqualFloats(*format.semantics, left + at, right + at, tolerance))
+      return false;
+  return true;
 }

@@ -40,9 +40,10 @@ static void reportError(const std::optional<commsched_launcher> &launcher,
 static llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>>
 createPrograms(MLIRContext &context, const Settings &settings) {
   std::vector<std::unique_ptr<CompiledProgram>> programs;
-  ProgramOptions options{settings.entry, settings.iterations, settings.profile,
-                         settings.optLevel};
-  for (StringRef path : {settings.compared, settings.program}) {
+  ProgramOptions options{settings.entry, getIfGiven(settings.iterations),
+                         settings.profile, settings.optLevel};
+  for (StringRef path :
+       {StringRef(settings.compared), StringRef(settings.program)}) {
     if (path.empty())
       continue;
     if (!settings.launcher || settings.launcher->rank == 0)
@@ -85,10 +86,9 @@ static bool runRanks(const Job &job) {
 
 int mlir::commsched::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  std::optional<commsched_launcher> launcher;
-  llvm::Expected<Settings> settings = parseCommandLine(argc, argv, launcher);
-  if (!settings) {
-    reportError(launcher, settings.takeError());
+  Settings settings;
+  if (llvm::Error error = parseCommandLine(argc, argv, settings)) {
+    reportError(settings.launcher, std::move(error));
     return EXIT_FAILURE;
   }
 
@@ -100,13 +100,13 @@ int mlir::commsched::runMain(int argc, char **argv) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
   llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>> programs =
-      createPrograms(context, *settings);
+      createPrograms(context, settings);
   if (!programs) {
-    reportError(launcher, programs.takeError());
+    reportError(settings.launcher, programs.takeError());
     return EXIT_FAILURE;
   }
   Job job;
-  job.settings = &*settings;
+  job.settings = &settings;
   job.name = "commsched-run";
   for (const std::unique_ptr<CompiledProgram> &program : *programs)
     job.programs.push_back(program.get());
