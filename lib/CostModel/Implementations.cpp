@@ -16,6 +16,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "llvm/Support/ScopedPrinter.h"
 #include <algorithm>
 
 using namespace mlir::commsched;
@@ -193,12 +194,10 @@ bool ImplementationReader::readNumber(llvm::StringRef field, double minimum,
     return true;
   std::optional<double> number = value->getAsNumber();
   // Written so that a NaN fails, too.
-  if (!number || !(*number >= minimum && *number <= maximum)) {
-    std::string range;
-    llvm::raw_string_ostream(range)
-        << llvm::format("from %g to %g", minimum, maximum);
-    return fail("field '" + field + "' must be a number " + range);
-  }
+  if (!number || !(*number >= minimum && *number <= maximum))
+    return fail(
+        "field '" + field + "' must be a number " +
+        llvm::to_string(llvm::format("from %g to %g", minimum, maximum)));
   result = number;
   return true;
 }

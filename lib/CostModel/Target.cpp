@@ -8,10 +8,12 @@
 
 #include "CommSched/CostModel/Target.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "llvm/Support/ScopedPrinter.h"
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -117,9 +119,7 @@ static const TargetField *findField(llvm::StringRef key) {
 
 /// Six significant digits: enough for every bound of the table.
 static std::string formatNumber(double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%g", value);
-  return text;
+  return llvm::to_string(llvm::format("%g", value));
 }
 
 llvm::Error Target::setField(llvm::StringRef key, double value) {
@@ -213,19 +213,11 @@ double Target::peakFlops(ElementKind kind) const {
 //
 //===----------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral presetNames[] = {"a100", "h100", "h200",
-                                                      "gh200", "b200"};
-
-llvm::ArrayRef<llvm::StringLiteral> cost::targetPresetNames() {
-  return presetNames;
-}
-
 /// The terms that all machines share and that no data sheet gives. Those of
 /// collectives were fitted on the public table of h100; a machine with a table
 /// of its own overrides them.
-static Target makeMachine(llvm::StringRef name) {
+static Target makeMachine() {
   Target t;
-  t.name = name.str();
   t.memoryEfficiency = 0.9;
   t.kernelLaunchNs = 1000;
   t.collectiveLaunchUs = 12;
@@ -237,7 +229,7 @@ static Target makeMachine(llvm::StringRef name) {
 }
 
 static Target makeA100() {
-  Target t = makeMachine("a100");
+  Target t = makeMachine();
   t.peakTflopsF64 = 19.5;
   t.peakTflopsF32 = 19.5;
   t.peakTflopsF16 = t.peakTflopsBF16 = 312;
@@ -255,7 +247,7 @@ static Target makeA100() {
 }
 
 static Target makeH100() {
-  Target t = makeMachine("h100");
+  Target t = makeMachine();
   t.peakTflopsF64 = 67;
   t.peakTflopsF32 = 67;
   t.peakTflopsF16 = t.peakTflopsBF16 = 989.4;
@@ -276,7 +268,6 @@ static Target makeH100() {
 
 static Target makeH200() {
   Target t = makeH100();
-  t.name = "h200";
   t.memoryGBs = 4800;
   t.nvlsEfficiency = 0.85;
   return t;
@@ -284,7 +275,6 @@ static Target makeH200() {
 
 static Target makeGH200() {
   Target t = makeH100();
-  t.name = "gh200";
   t.memoryGBs = 4000;
   t.computeEfficiency = 0.838;
   // Four superchips of a node are wired pairwise, without a switch, and their
@@ -302,7 +292,7 @@ static Target makeGH200() {
 }
 
 static Target makeB200() {
-  Target t = makeMachine("b200");
+  Target t = makeMachine();
   t.peakTflopsF64 = 37;
   t.peakTflopsF32 = 75;
   t.peakTflopsF16 = t.peakTflopsBF16 = 2250;
@@ -322,17 +312,22 @@ static Target makeB200() {
   return t;
 }
 
+static constexpr llvm::StringLiteral presetNames[] = {"a100", "h100", "h200",
+                                                      "gh200", "b200"};
+static constexpr Target (*presetMakers[])() = {makeA100, makeH100, makeH200,
+                                               makeGH200, makeB200};
+
+llvm::ArrayRef<llvm::StringLiteral> cost::targetPresetNames() {
+  return presetNames;
+}
+
 std::optional<Target> cost::getTargetPreset(llvm::StringRef name) {
-  if (name == "a100")
-    return makeA100();
-  if (name == "h100")
-    return makeH100();
-  if (name == "h200")
-    return makeH200();
-  if (name == "gh200")
-    return makeGH200();
-  if (name == "b200")
-    return makeB200();
+  for (auto [preset, make] : llvm::zip_equal(presetNames, presetMakers))
+    if (name == preset) {
+      Target target = make();
+      target.name = name.str();
+      return target;
+    }
   return std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include <cmath>
 
 using namespace mlir;
@@ -94,13 +95,6 @@ void ProgramWriter::writeText(StringRef key, Attribute attr) {
   json.attributeEnd();
 }
 
-static std::string toText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  type.print(os);
-  return text;
-}
-
 /// Writes what types of both kinds have into the current object.
 void ProgramWriter::writeShape(StringRef kind, ShapedType type) {
   json.attribute("kind", kind);
@@ -112,7 +106,8 @@ void ProgramWriter::writeShape(StringRef kind, ShapedType type) {
         json.value(size);
     }
   });
-  json.attribute("element", llvm::json::fixUTF8(toText(type.getElementType())));
+  json.attribute("element",
+                 llvm::json::fixUTF8(llvm::to_string(type.getElementType())));
 }
 
 void ProgramWriter::writeType(Type type) {
@@ -137,7 +132,7 @@ void ProgramWriter::writeType(Type type) {
         })
         .Default([&](Type other) {
           json.attribute("kind", "other");
-          json.attribute("text", llvm::json::fixUTF8(toText(other)));
+          json.attribute("text", llvm::json::fixUTF8(llvm::to_string(other)));
         });
   });
 }
@@ -181,24 +176,10 @@ void ProgramWriter::writeAttribute(Attribute attr) {
             writeAttribute(element);
         });
       })
-      .Case([&](DenseI64ArrayAttr array) {
-        json.array([&] {
-          for (int64_t element : array.asArrayRef())
-            json.value(element);
-        });
-      })
-      .Case([&](DenseI32ArrayAttr array) {
-        json.array([&] {
-          for (int32_t element : array.asArrayRef())
-            json.value(element);
-        });
-      })
-      .Case([&](DenseBoolArrayAttr array) {
-        json.array([&] {
-          for (bool element : array.asArrayRef())
-            json.value(element);
-        });
-      })
+      .Case<DenseI64ArrayAttr, DenseI32ArrayAttr, DenseBoolArrayAttr>(
+          [&](auto array) {
+            json.value(llvm::json::Array(array.asArrayRef()));
+          })
       .Case([&](DictionaryAttr dictionary) {
         json.object([&] { writeAttributes(dictionary.getValue(), {}); });
       })
@@ -256,13 +237,10 @@ void ProgramWriter::writeGroup(GroupOp group) {
       json.attribute("stride", static_cast<int64_t>(*stride));
     if (std::optional<DenseIntElementsAttr> ranks = group.getRanks())
       json.attributeArray("ranks", [&] {
-        auto values = ranks->getValues<int64_t>();
+        auto values = llvm::to_vector(ranks->getValues<int64_t>());
         int64_t columns = ranks->getShapedType().getDimSize(1);
-        for (int64_t row = 0; row < ranks->size() / columns; ++row)
-          json.array([&] {
-            for (int64_t column = 0; column < columns; ++column)
-              json.value(values[row * columns + column]);
-          });
+        for (size_t begin = 0; begin < values.size(); begin += columns)
+          json.value(llvm::json::Array(ArrayRef(values).slice(begin, columns)));
       });
     json.attributeObject("attributes", [&] {
       writeAttributes(group->getDiscardableAttrDictionary().getValue(), {});
@@ -416,12 +394,8 @@ NamedProblem mlir::commsched::nameProblem(StringRef function,
       name = op->getName().getStringRef();
     named.names.push_back(name.str());
   }
-  for (Attribute key : block.getStreams()) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    key.print(os);
-    named.streams.push_back(std::move(text));
-  }
+  for (Attribute key : block.getStreams())
+    named.streams.push_back(llvm::to_string(key));
   return named;
 }
 

@@ -34,14 +34,8 @@ void mlir::commsched::printRankTimes(const RankTimes &times, raw_ostream &os) {
   stream.object([&] {
     for (const auto &[name, function] : times)
       stream.attributeObject(name, [&, &function = function] {
-        stream.attributeArray(operationsKey, [&] {
-          for (StringRef operation : function.operations)
-            stream.value(operation);
-        });
-        stream.attributeArray(timesKey, [&] {
-          for (std::optional<int64_t> time : function.timesNs)
-            stream.value(time);
-        });
+        stream.attribute(operationsKey, json::Array(function.operations));
+        stream.attribute(timesKey, json::Array(function.timesNs));
       });
   });
   os << "\n";

@@ -56,10 +56,7 @@ static void printCollective(json::OStream &stream,
                             const CollectiveReport &collective) {
   stream.attribute("name", collective.name);
   if (!collective.members.empty())
-    stream.attributeArray("members", [&] {
-      for (const std::string &member : collective.members)
-        stream.value(member);
-    });
+    stream.attribute("members", json::Array(collective.members));
   stream.attribute("kind", collective.kind);
   stream.attribute("group", collective.group);
   if (!collective.implementation.empty())

@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -71,9 +72,7 @@ std::string mlir::commsched::getGroupName(Attribute key) {
     if (auto implementation = dyn_cast<StringAttr>(stream[1]))
       return getGroupName(stream[0]) + " (" +
              makePrintable(implementation.getValue()) + ")";
-  std::string text;
-  llvm::raw_string_ostream(text) << key;
-  return makePrintable(text);
+  return makePrintable(llvm::to_string(key));
 }
 
 std::string mlir::commsched::getOperationName(Operation *op) {

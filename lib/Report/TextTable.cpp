@@ -9,21 +9,18 @@
 #include "CommSched/Report/TextTable.h"
 #include "llvm/Support/Format.h"
 
+#include "llvm/Support/ScopedPrinter.h"
 #include <cmath>
 
 using namespace mlir;
 
 std::string mlir::commsched::formatTime(int64_t ns) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
   double magnitude = std::abs(static_cast<double>(ns));
   if (magnitude < 1e3)
-    os << ns << " ns";
-  else if (magnitude < 1e6)
-    os << llvm::format("%.3f us", ns / 1e3);
-  else
-    os << llvm::format("%.3f ms", ns / 1e6);
-  return text;
+    return std::to_string(ns) + " ns";
+  if (magnitude < 1e6)
+    return llvm::to_string(llvm::format("%.3f us", ns / 1e3));
+  return llvm::to_string(llvm::format("%.3f ms", ns / 1e6));
 }
 
 std::string mlir::commsched::formatBytes(int64_t bytes) {
@@ -32,18 +29,12 @@ std::string mlir::commsched::formatBytes(int64_t bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
     value /= 1024;
-  std::string text;
-  llvm::raw_string_ostream os(text);
   if (unit == 0)
-    os << bytes << " B";
-  else
-    os << llvm::format("%.2f %s", value, units[unit]);
-  return text;
+    return std::to_string(bytes) + " B";
+  return llvm::to_string(llvm::format("%.2f %s", value, units[unit]));
 }
 
 std::string mlir::commsched::formatShare(int64_t part, int64_t whole) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << llvm::format("%.1f %%", whole ? 100.0 * part / whole : 0.0);
-  return text;
+  return llvm::to_string(
+      llvm::format("%.1f %%", whole ? 100.0 * part / whole : 0.0));
 }
