@@ -6,95 +6,28 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
+from unittest import mock
 
+import compiled_steps as steps
 import torch
-from compiled_steps import shard, take_gradients
 from torch import distributed, nn
-from torch.distributed.device_mesh import init_device_mesh
 
 from commsched import opt
-
-WIDTH = 64
-
-
-class Block(nn.Module):
-    def __init__(self, width: int):
-        super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.up = nn.Linear(width, 96)
-        self.gate = nn.Linear(width, 96, bias=False)
-        self.down = nn.Linear(96, width)
-
-    def forward(self, x):
-        hidden = self.norm(x)
-        hidden = torch.relu(self.up(hidden)) * self.gate(hidden)
-        return x + self.down(hidden)
+from commsched.torch.compiling import records, schedule
 
 
-def sharded(width: int = WIDTH) -> nn.Module:
-    torch.manual_seed(0)
-    model = nn.Sequential(*(Block(width) for _ in range(2)))
-    model.width = width
-    return distribute(model)
-
-
-def distribute(model: nn.Module) -> nn.Module:
-    """Shards the parameters of `model` over all ranks."""
-    shard(model, init_device_mesh("cpu", (2,)))
-    return model
-
-
-def compiled(model: nn.Module, **options):
-    from commsched.torch.compiling.backend import commsched
-
-    torch._dynamo.reset()
-    return torch.compile(
-        model,
-        backend=commsched,
-        fullgraph=True,
-        options={"inner": "eager", "timeout": 200, **options},
-    )
-
-
-def train(model: nn.Module, step, rows) -> list[torch.Tensor]:
-    """Runs a step for each number of rows of `model.width`; returns losses
-    and gradients."""
-    results = []
-    for index, count in enumerate(rows):
-        torch.manual_seed(index)
-        loss = step(torch.randn(count, model.width)).square().mean()
-        loss.backward()
-        results += [loss.detach().clone(), *take_gradients(model)]
-    return results
-
-
-def compare(rows, width: int = WIDTH, **options) -> list[tuple]:
-    """Trains eagerly and compiled, and raises unless that is equal; returns
-    how each graph was decided."""
-    from commsched.torch.compiling import records
-
-    records.reset()
-    model = sharded(width)
-    expected = train(model, model, rows)
-    model = sharded(width)
-    found = train(model, compiled(model, **options), rows)
-    assert all(map(torch.equal, expected, found))
+def compare(*rows: int, **options) -> list[tuple]:
+    """Trains eagerly and compiled with so many rows, and raises unless that is
+    equal; returns how each graph was decided."""
+    case = steps.Case(rows=rows)
+    difference, _ = steps.compare(case, {"timeout": 200, **options})
+    assert difference is None, difference
     return [(r.kind, r.status, r.decided) for r in records.records()]
 
 
-def refused(**options) -> str:
-    """Returns why a step does not start."""
-    try:
-        compiled(sharded(), **options)(torch.randn(8, WIDTH))
-    except RuntimeError as error:
-        return str(error)
-    return "it did"
-
-
 def cannot_follow(rank: int) -> str:
-    """As if no plan fitted the graph of rank 1, which is the second to decide."""
-    from commsched.torch.compiling import schedule
-
+    """As if no plan fitted the graph of rank 1, which is the second to decide.
+    Returns why the step does not start."""
     store = distributed.distributed_c10d._get_default_store()
     agree = schedule.agree
 
@@ -108,59 +41,50 @@ def cannot_follow(rank: int) -> str:
         store.wait(["decided"])
     else:
         schedule.agree = decide
-    return refused(memory_budget="6%")
+    torch._dynamo.reset()
+    options = {"inner": "eager", "timeout": 200, "memory_budget": "6%"}
+    try:
+        steps.train(steps.Case(rows=(8,)), options)
+    except RuntimeError as error:
+        return str(error)
+    return "it did"
 
 
 def _refuse(gm, plan, **_settings):
-    from commsched.torch.compiling import schedule
-
     raise schedule.RewriteError("not here")
 
 
-def does_not_fit(rank: int) -> list[tuple]:
-    """As if rank 1's own plan did not fit its graph."""
-    from commsched.torch.compiling import schedule
-
-    original = schedule.fit_plan
+def on_rank_1(rank: int, name: str, function, **options) -> list[tuple]:
+    """A step for which rank 1 has another function of `schedule`."""
     if rank == 1:
-        schedule.fit_plan = _refuse
-    try:
-        return compare([8], memory_budget="7%")
-    finally:
-        schedule.fit_plan = original
+        with mock.patch.object(schedule, name, function):
+            return compare(8, **options)
+    return compare(8, **options)
 
 
 def other_plan(rank: int, agree: bool) -> list[tuple]:
-    """As if costs made rank 1 launch two gathers the other way round."""
-    from commsched.torch.compiling import schedule
-
-    original = schedule.make_plan
-    if rank == 1:
-        schedule.make_plan = _exchanging(original)
-    try:
-        # Gathers that are in flight together.
-        return compare([8], agree=agree, buckets="off")
-    finally:
-        schedule.make_plan = original
+    """As if costs made rank 1 launch two gathers the other way round, which are in
+    flight together."""
+    make_plan = _exchanging(schedule.make_plan)
+    return on_rank_1(rank, "make_plan", make_plan, agree=agree, buckets="off")
 
 
 def all_eager(rank: int) -> dict:
     """One job for everything: starting processes takes longest."""
     warnings.simplefilter("ignore")
-    found = {
-        # Shards of 33 rows are padded on one rank.
-        "uneven shards": compare([8], 33),
-        "batch sizes": compare([2 if rank == 0 else 256]),
-        # Rank 0 compiles again alone, with dynamic sizes.
-        "one alone": compare([8, 4, 12] if rank == 0 else [8, 8, 8]),
-    }
+    found = {}
+    with mock.patch.object(steps, "WIDTH", 33):  # Shards are padded on one rank.
+        found["uneven shards"] = compare(8)
+    found["batch sizes"] = compare(2 if rank == 0 else 256)
+    # Rank 0 compiles again alone, with dynamic sizes.
+    found["one alone"] = compare(*((8, 4, 12) if rank == 0 else (8, 8, 8)))
     found["other plan"] = other_plan(rank, True)
     program = opt.find()
     if rank == 1:
         os.environ["COMMSCHED_OPT"] = "no such program"
-    found["no program"] = compare([6], target="a100")
+    found["no program"] = compare(6, target="a100")
     os.environ["COMMSCHED_OPT"] = program
-    found["does not fit"] = does_not_fit(rank)
+    found["does not fit"] = on_rank_1(rank, "fit_plan", _refuse, memory_budget="7%")
     # The job ends with this.
     found["cannot follow"] = cannot_follow(rank)
     return found
@@ -169,7 +93,6 @@ def all_eager(rank: int) -> dict:
 def inductor(rank: int, other: bool) -> dict:
     """Compiles with Inductor. With `other`, rank 1 makes another plan for
     the forward than it would, and makes it before rank 0 compiles."""
-    from commsched.torch.compiling import records, schedule
     from torch._dynamo.utils import counters
 
     store = distributed.distributed_c10d._get_default_store()
@@ -186,14 +109,14 @@ def inductor(rank: int, other: bool) -> dict:
         schedule.seal = sealed
     # Nothing but matrix products: no kernel has to be compiled.
     torch.manual_seed(0)
-    model = distribute(
-        nn.Sequential(*(nn.Linear(WIDTH, WIDTH, bias=False) for _ in "123"))
-    )
-    model.width = WIDTH
-    step = compiled(model, inner="inductor", buckets="off")
-    results = train(model, step, [8])
+    linears = (nn.Linear(64, 64, bias=False) for _ in "123")
+    model = steps.shard(nn.Sequential(*linears))
+    options = {"timeout": 200, "buckets": "off"}
+    step = torch.compile(model, backend="commsched", fullgraph=True, options=options)
+    loss = step(torch.randn(8, 64)).square().mean()
+    loss.backward()
     return {
-        "results": results,
+        "results": [loss.detach(), *steps.take_gradients(model)],
         "decided": {r.kind: r.decided for r in records.records()},
         "hits": counters["aot_autograd"]["autograd_cache_hit"],
     }

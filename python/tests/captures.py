@@ -7,17 +7,15 @@ its forward.
 
 import contextlib
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+from torch._inductor import compile_fx
+from torch._inductor.virtualized import V
 
+from commsched.torch import GraphSpec
 from commsched.torch.importer.ordering import put_in_order
-
-#: The folder of parallelisms.py, tiny models that `graphs_of_step` takes.
-PARALLELISMS = Path(__file__).parents[2] / "testsupport"
-
 
 @dataclass
 class Capture:
@@ -32,8 +30,6 @@ class Capture:
 
     def specs(self, graphs=None):
         """Returns what the importer takes; a backward has its forward."""
-        from commsched.torch import GraphSpec
-
         specs, forward = [], None
         for index, (kind, graph) in enumerate(graphs or self.graphs):
             if kind == "forward":
@@ -73,9 +69,6 @@ def inductor_backend(capture, config=None):
     them after the passes that follow, which bring writes in place.
 
     `config` holds settings of torch._inductor.config."""
-    from torch._inductor import compile_fx
-    from torch._inductor.virtualized import V
-
     def lower(gm, inputs, *, is_backward=False, is_inference=False, **_):
         kind = "inference" if is_inference else "forward"
         kind = "backward" if is_backward else kind

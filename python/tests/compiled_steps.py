@@ -15,6 +15,10 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, distribute_tensor
 
+import commsched.torch as cs
+from commsched.torch.compiling import records
+from commsched.torch.compiling.backend import commsched
+
 WIDTH, ROWS, STEPS = 64, 8, 3
 
 
@@ -46,10 +50,11 @@ class Model(nn.Module):
         return x * (1 + 0.001 * self.calls)
 
 
-def shard(model: nn.Module, mesh, dtype=torch.float32) -> None:
-    import commsched.torch as cs
-
+def shard(model: nn.Module, mesh=None, dtype=torch.float32) -> nn.Module:
+    """Shards the parameters of a model, over all ranks without a mesh."""
+    mesh = mesh or init_device_mesh("cpu", (dist.get_world_size(),))
     cs.shard_parameters(model, mesh, cs.MixedPrecision(dtype, torch.float32))
+    return model
 
 
 def shard_mixed(model: nn.Module, mesh) -> None:
@@ -102,14 +107,22 @@ def freeze(model: nn.Module) -> None:
 def train(case: Case, options: Optional[dict]) -> list[dict]:
     """Trains with the backend, or eagerly without options; returns the loss,
     the gradients and the buffers of each step by name."""
-    from commsched.torch.compiling.backend import commsched
-
     def compiled(model: nn.Module) -> nn.Module:
         if options is None:
             return model
         return torch.compile(model, backend=commsched, options=options)
 
     return train_with(case, compiled)
+
+
+def compare(case: Case, options: dict) -> tuple[Optional[str], list[dict]]:
+    """Trains eagerly and with the backend; returns the first difference, and what
+    the second gave."""
+    torch._dynamo.reset()
+    records.reset()
+    eager = train(case, None)
+    compiled = train(case, {"inner": "eager", **options})
+    return difference(eager, compiled), compiled
 
 
 def train_with(case: Case, compiled: Callable) -> list[dict]:
@@ -172,12 +185,9 @@ def explained(
     """Trains sharded linear layers, behind what is `before` them, with the backend
     and eagerly, or with the backend `plain`. Raises unless gradients have equal
     bits; returns what is explained."""
-    import commsched.torch as cs
-
     torch.manual_seed(0)
     linears = (nn.Linear(width, width) for _ in range(layers))
-    model = nn.Sequential(*before, *linears)
-    shard(model, init_device_mesh("cpu", (dist.get_world_size(),)))
+    model = shard(nn.Sequential(*before, *linears))
     compiled = torch.compile(model, backend="commsched", options=options)
     expected = torch.compile(model, backend=plain) if plain else model
     for step in range(steps):

@@ -12,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
-for folder in ("testsupport", "examples/models"):
+SUPPORT = [
+    f"testsupport/{folder}"
+    for folder in ("", "fx", "inductor", "optimum", "partitions", "rules", "steps")
+]
+for folder in (*SUPPORT, "examples/models"):
     sys.path.append(str(Path(__file__).parents[2] / folder))
 
 from commsched import native, opt  # noqa: E402
+from installed import write_metadata  # noqa: E402
 
 # Inductor compiles a program for each kind of vectors that the processor has, in
 # every new folder of kernels, to see whether the compiler knows them; it does.
@@ -112,6 +117,15 @@ def run_python():
 
 
 @pytest.fixture
+def metadata(tmp_path):
+    """A folder with the metadata that installing the package writes."""
+    folder = tmp_path / "metadata"
+    folder.mkdir()
+    write_metadata(folder)
+    return folder
+
+
+@pytest.fixture
 def script(tmp_path, monkeypatch):
     """Returns a function that makes a shell script the program, and returns
     its path."""
@@ -154,6 +168,8 @@ def imported(monkeypatch):
     a commsched-opt, has to parse, verify and print as what it was.
     """
     pytest.importorskip("torch")
+    if native.find():  # Within the process, which is faster.
+        monkeypatch.delenv(opt.VARIABLE, raising=False)
     from commsched.torch import GraphSpec, import_graphs
 
     def run(*graphs, **options):
@@ -166,7 +182,7 @@ def imported(monkeypatch):
         options = ImportOptions(**options)
         text = str(import_graphs(specs, options))
         assert text == str(import_graphs(specs, options))
-        if opt.find() is not None:
+        if opt.is_available():
             once = opt.run(text)
             assert opt.run(once) == once
         return text

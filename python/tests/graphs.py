@@ -8,11 +8,26 @@ from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
+c10d = torch.ops._c10d_functional
+
 
 def fake_trace(function, *inputs, tracing_mode="fake"):
     """Traces `function` on stand-ins for `inputs` and returns the graph."""
     with torch.no_grad():
         return make_fx(function, tracing_mode=tracing_mode)(*inputs)
+
+
+def gather(x, group="g", ranks=2):
+    """Gathers `x` and waits for it; `scatter` and `reduce` are others."""
+    return c10d.wait_tensor(c10d.all_gather_into_tensor(x, ranks, group))
+
+
+def scatter(x, group="g", op="sum", ranks=2):
+    return c10d.wait_tensor(c10d.reduce_scatter_tensor(x, op, ranks, group))
+
+
+def reduce(x, group="g", op="sum"):
+    return c10d.wait_tensor(c10d.all_reduce(x, op, group))
 
 
 def lines(text):
@@ -29,6 +44,10 @@ def names(gm):
 def node_of(gm, name):
     (found,) = (node for node in gm.graph.nodes if node.name == name)
     return found
+
+
+def calls(gm, target):
+    return gm.graph.find_nodes(op="call_function", target=target)
 
 
 def described_by_metadata(gm):
@@ -72,6 +91,19 @@ class Builder:
         )
         node.meta["val"] = torch.fx.node.map_arg(value, lambda n: n.meta["val"])
         return node
+
+    def gather(self, name, source, ranks=2, group="g"):
+        """Adds the start of an all-gather; `reduce` and `wait` add other calls."""
+        first, *rest = source.meta["val"].shape
+        args, value = (source, ranks, group), self.like(source, (ranks * first, *rest))
+        return self.add(name, c10d.all_gather_into_tensor, args, value)
+
+    def reduce(self, name, source, group="g"):
+        args = (source, "sum", group)
+        return self.add(name, c10d.all_reduce, args, self.like(source))
+
+    def wait(self, name, start):
+        return self.add(name, c10d.wait_tensor, (start,), self.like(start))
 
     def invoke(self, name, held, *args, value):
         """Adds a call of a graph that the module holds."""

@@ -8,6 +8,7 @@ import dataclasses
 import os
 import warnings
 from typing import Any, Optional
+from unittest import mock
 
 import compiled_steps as steps
 import host_kernels
@@ -23,13 +24,15 @@ from commsched.torch.compiling.partitioner import Partitioner
 @dataclasses.dataclass
 class Outcome:
     """The first difference from eager, the collectives of each backward by
-    name, the statuses of the joint graphs, who decided, and what training
-    gave."""
+    name, of the joint graphs the status, who decided and what is said of them,
+    what training gave, and warnings."""
 
     difference: Optional[str]
     backwards: list[list[str]]
     joints: list[tuple[str, str]]
+    notes: list[str]
     trained: list[dict]
+    warnings: list[str]
 
     @property
     def gathers(self) -> list[int]:
@@ -61,18 +64,19 @@ CASES = {
         distribute=steps.replicate,
         compiled={"activation_memory_budget": 0.3},
     ),
+    # One limit for the memory of a step; a step needs more than the second.
+    "ample": steps.Case(MODEL, compiled={"memory_budget": "1GiB"}),
+    "least": steps.Case(MODEL, compiled={"memory_budget": "1KiB"}),
 }
 
 
-def train_all(rank: int) -> dict[str, Outcome]:
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=CommSchedWarning)
-    return {name: compare(case) for name, case in CASES.items()}
+def train_all(rank: int) -> tuple[list[dict], dict[str, Outcome]]:
+    """What PyTorch's partitioner gives of MODEL, and the cases."""
+    default = steps.train(steps.Case(MODEL), {"inner": "eager"})
+    return default, {name: compare(case) for name, case in CASES.items()}
 
 
 def compare(case: steps.Case) -> Outcome:
-    torch._dynamo.reset()
-    records.reset()
     backwards: list[list[str]] = []
     call = Partitioner.__call__
 
@@ -81,99 +85,46 @@ def compare(case: steps.Case) -> Outcome:
         backwards.append(list(Launches.of(halves[1].graph).names))
         return halves
 
-    eager = steps.train(case, None)
-    Partitioner.__call__ = recording
-    try:
-        compiled = steps.train(case, {"inner": "eager", **case.compiled})
-    finally:
-        Partitioner.__call__ = call
-    joints = [
-        (record.status, record.decided)
-        for record in records.records()
-        if record.kind == "joint"
-    ]
-    difference = steps.difference(eager, compiled)
-    return Outcome(difference, backwards, joints, compiled)
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        mock.patch.object(Partitioner, "__call__", recording),
+    ):
+        warnings.simplefilter("always", category=CommSchedWarning)
+        difference, compiled = steps.compare(case, case.compiled)
+    joints = [record for record in records.records() if record.kind == "joint"]
+    return Outcome(
+        difference,
+        backwards,
+        [(joint.status, joint.decided) for joint in joints],
+        [note for joint in joints for note in joint.notes],
+        compiled,
+        [str(w.message) for w in warned if w.category is CommSchedWarning],
+    )
 
 
 def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
     """Ranks whose graphs differ: by the rows of their batches, by shards of
     different sizes, and one that has no commsched-opt."""
-    torch.set_num_threads(1)
     rows = (4 + 60 * rank,) * steps.STEPS
     by_cost = {"activation_memory_budget": 0.4, "collectives": "cost"}
     again = {"collectives": "recompute"}
-    found = {"rows": compare(steps.Case(MODEL, rows=rows, compiled=by_cost))}
-    width, steps.WIDTH = steps.WIDTH, 33
-    found["shards"] = compare(steps.Case(MODEL, rows=rows, compiled=again))
-    steps.WIDTH = width
+    found = {
+        "rows": compare(steps.Case(MODEL, rows=rows, compiled=by_cost)),
+        # Of the small batch everything fits, and the large one would gather
+        # parameters again: it does not fit where it follows the other.
+        "within a limit": compare(
+            steps.Case(MODEL, rows=rows, compiled={"memory_budget": "210KiB"})
+        ),
+    }
+    with mock.patch.object(steps, "WIDTH", 33):
+        found["shards"] = compare(steps.Case(MODEL, rows=rows, compiled=again))
     dist.barrier()
     if rank == 1:
         os.environ["COMMSCHED_OPT"] = "/nowhere"
-        warnings.simplefilter("ignore", category=CommSchedWarning)
     # The first rank to compile decides, here the one with the program.
     case = steps.Case({"dropout": 0.1, **MODEL}, compiled=again)
     found["no program"] = compare(case)
     return found
-
-
-#: By name, the memory of the device; a step needs more than the least of them.
-MEMORY = {"ample": "1GiB", "least": "1KiB"}
-
-
-@dataclasses.dataclass
-class Fitted:
-    """The first differences from eager and from PyTorch's partitioner, the
-    collectives of the backward, what was said of the joint graph, and the
-    first warning."""
-
-    from_eager: Optional[str]
-    from_default: Optional[str]
-    backward: list[str]
-    decided: str
-    notes: list[str]
-    warning: str
-
-
-def train_fitted(rank: int) -> dict[str, Fitted]:
-    torch.set_num_threads(1)
-    warnings.simplefilter("always", category=CommSchedWarning)
-    default = steps.train(steps.Case(MODEL), {"inner": "eager"})
-    return {
-        name: compare_fitted({"memory_budget": memory}, default)
-        for name, memory in MEMORY.items()
-    }
-
-
-def compare_fitted(options: dict, default: list) -> Fitted:
-    with warnings.catch_warnings(record=True) as warned:
-        compared = compare(steps.Case(MODEL, compiled=options))
-    (joint,) = (r for r in records.records() if r.kind == "joint")
-    texts = [str(w.message) for w in warned if w.category is CommSchedWarning]
-    return Fitted(
-        compared.difference,
-        steps.difference(default, compared.trained),
-        compared.backwards[0],
-        joint.decided,
-        joint.notes,
-        texts[0] if texts else "",
-    )
-
-
-@dataclasses.dataclass
-class Sent:
-    """What became of saved values on the host.
-
-    difference: the first difference from eager.
-    notes:      what was said of the joint graph.
-    transfers:  of the forward and of the backward, those in the graph.
-    started:    the transfers that ran, in order.
-    """
-
-    difference: Optional[str]
-    notes: list[str]
-    transfers: dict[str, int]
-    started: list[str]
 
 
 #: Wide enough that computation hides transfers over a GH200's link, and less
@@ -187,28 +138,14 @@ SENT = {
 }
 
 
-def train_sent(rank: int) -> Sent:
-    """A step that fits by sending saved values to the host."""
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=CommSchedWarning)
-    steps.WIDTH = WIDTH
+def train_sent(rank: int) -> tuple[Outcome, dict[str, int], list[str]]:
+    """A step that fits by sending saved values to the host; the transfers in the
+    graphs of the forward and of the backward, and those that ran, in order."""
     case = steps.Case(MODEL, rows=(ROWS,) * 2, compiled=SENT)
-    with host_kernels.installed():
+    with host_kernels.installed(), mock.patch.object(steps, "WIDTH", WIDTH):
         compared = compare(case)
         found = {record.kind: record for record in records.records()}
         transfers = {
             kind: found[kind].after["num_transfers"] for kind in ("forward", "backward")
         }
-        started = list(host_kernels.started)
-        return Sent(compared.difference, found["joint"].notes, transfers, started)
-
-
-def train_unlike(rank: int) -> Outcome:
-    """Ranks whose batches have different sizes: of the small one everything
-    fits, and the large one would gather parameters again."""
-    torch.set_num_threads(1)
-    # The large one does not fit where it follows the other.
-    warnings.simplefilter("ignore", category=CommSchedWarning)
-    rows = (4 + 60 * rank,) * steps.STEPS
-    options = {"memory_budget": "210KiB"}
-    return compare(steps.Case(MODEL, rows=rows, compiled=options))
+        return compared, transfers, list(host_kernels.started)

@@ -10,8 +10,9 @@ import compiled_steps
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.distributed_c10d import _resolve_process_group
+
+from commsched.torch.compiling import records
 
 WIDTH = 32
 #: Whether calls of `check` raise.
@@ -59,12 +60,9 @@ class Layer(nn.Module):
 
 def make(is_unknown=False):
     torch.manual_seed(1)
-    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    group = mesh.get_group().group_name
+    group = dist.group.WORLD.group_name
     operator = (lambda x: sum_ranks(x, group)) if is_unknown else check
-    model = nn.Sequential(*(Layer(operator) for _ in range(3)))
-    compiled_steps.shard(model, mesh)
-    return model
+    return compiled_steps.shard(nn.Sequential(*(Layer(operator) for _ in range(3))))
 
 
 def compiled(model, **options):
@@ -91,8 +89,6 @@ def run(model, step, number, where=None):
 
 def goes_on(rank: int, inner: str) -> dict:
     """All ranks raise at the same place, catch it, and go on."""
-    from commsched.torch.compiling import records
-
     model = make()
     expected = [run(model, model, number) for number in range(6)]
     model = make()
@@ -136,8 +132,6 @@ def one_raises(rank: int, inner: str) -> None:
 def compare_unknown(rank: int, inner: str, partition: str) -> dict:
     """What a compiled step with unknown collectives did, and how it differs from
     the eager one."""
-    from commsched.torch.compiling import records
-
     model = make(True)
     eager = [run(model, model, number) for number in range(3)]
     model = make(True)

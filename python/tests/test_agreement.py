@@ -31,14 +31,10 @@ def test_a_rank_may_compile_again_alone(found):
     assert [graph[:2] for graph in found[1]["one alone"]] == BOTH
 
 
-def test_a_rank_without_commsched_opt_takes_part(found):
-    statuses = [[g[:2] for g in rank["no program"]] for rank in found]
-    assert statuses[0] == statuses[1]
-
-
-def test_a_rank_whose_own_plan_does_not_fit_takes_part(found):
+@pytest.mark.parametrize("case", ["no program", "does not fit"])
+def test_a_rank_without_a_plan_takes_part(found, case):
     """It follows, or as the first lets all keep the order."""
-    statuses = [[g[:2] for g in rank["does not fit"]] for rank in found]
+    statuses = [[graph[:2] for graph in rank[case]] for rank in found]
     assert statuses[0] == statuses[1]
 
 

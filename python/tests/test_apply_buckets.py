@@ -5,10 +5,14 @@ before bit by bit."""
 import copy
 
 import torch
+from torch.distributed.device_mesh import init_device_mesh
+from commsched.torch.importer.targets import communicates, is_wait
+from commsched.torch import import_graph_module
+from commsched.torch.rewriting import apply_plan, make_plan
 import torch.distributed as dist
 
 from commsched import opt
-from graphs import fake_trace
+from graphs import fake_trace, gather, reduce, scatter
 from ranks import run_ranks
 
 c10d = torch.ops._c10d_functional
@@ -17,27 +21,13 @@ SCATTER = "--commsched-bucket-reduce-scatter="
 REDUCE = "--commsched-bucket-all-reduce="
 
 
-def _gather(x, group):
-    started = c10d.all_gather_into_tensor(x, 2, group)
-    return c10d.wait_tensor(started)
-
-
-def _scatter(x, group, op="sum"):
-    started = c10d.reduce_scatter_tensor(x, op, 2, group)
-    return c10d.wait_tensor(started)
-
-
-def _reduce(x, group, op="sum"):
-    return c10d.wait_tensor(c10d.all_reduce(x, op, group))
-
-
 def gathers(group):
     """Shapes of every rank, strides, a cast, and two element types."""
 
     def function(a, b, c, d):
-        b = _gather(b.to(torch.bfloat16), group)
-        a = _gather(a.t().contiguous(), group)
-        c, d = _gather(c, group), _gather(d, group)
+        b = gather(b.to(torch.bfloat16), group)
+        a = gather(a.t().contiguous(), group)
+        c, d = gather(c, group), gather(d, group)
         return a * 2, b + 1, c.float().sum() + d.sum(), d
 
     inputs = torch.rand(3, 4), torch.rand(5), torch.rand(2, 3, 2), torch.rand(1)
@@ -46,18 +36,18 @@ def gathers(group):
 
 def repeated_gathers(group):
     def function(a, b):
-        first = _gather(a.to(torch.bfloat16), group)
-        again = _gather(a.to(torch.bfloat16), group)
-        return first.sum() + again.cos().sum(), _gather(b, group)
+        first = gather(a.to(torch.bfloat16), group)
+        again = gather(a.to(torch.bfloat16), group)
+        return first.sum() + again.cos().sum(), gather(b, group)
 
     return function, (torch.rand(3, 4), torch.rand(5))
 
 
 def scatters(group):
     def function(a, b, c):
-        a = _scatter(a * 3, group, "avg")
-        b = _scatter(b.to(torch.float32), group, "avg")
-        c = _scatter(c, group, "avg")
+        a = scatter(a * 3, group, "avg")
+        b = scatter(b.to(torch.float32), group, "avg")
+        c = scatter(c, group, "avg")
         return a, b.sin(), c + 1
 
     inputs = torch.rand(4, 3), torch.rand(6), torch.rand(2, 3, 2)
@@ -66,7 +56,7 @@ def scatters(group):
 
 def scatters_of_casts(group):
     def function(a, b, c):
-        parts = [_scatter(x.to(torch.float32), group) for x in (a, b, c)]
+        parts = [scatter(x.to(torch.float32), group) for x in (a, b, c)]
         return [part.sin() for part in parts]
 
     shapes = (4, 3), (6,), (2, 3, 2)
@@ -75,16 +65,16 @@ def scatters_of_casts(group):
 
 def reduces(group):
     def function(a, b, c):
-        a, b = _reduce(a, group, "max"), _reduce(b, group, "max")
-        return a, b.sum(), _reduce(c, group, "max") * 2
+        a, b = reduce(a, group, "max"), reduce(b, group, "max")
+        return a, b.sum(), reduce(c, group, "max") * 2
 
     return function, (torch.rand(4, 3), torch.rand(()), torch.rand(7))
 
 
 def scatters_then_reduces(group):
     def function(a, b):
-        a, b = _scatter(a, group), _scatter(b, group)
-        return _reduce(a, group), _reduce(b, group)
+        a, b = scatter(a, group), scatter(b, group)
+        return reduce(a, group), reduce(b, group)
 
     return function, (torch.rand(4, 3), torch.rand(6))
 
@@ -93,8 +83,8 @@ def scatters_of_cast_sums(group):
     """What one bucket delivers is cast in the next one."""
 
     def function(a, b):
-        a, b = _reduce(a, group), _reduce(b, group)
-        return [_scatter(x.to(torch.float32), group) for x in (a, b)]
+        a, b = reduce(a, group), reduce(b, group)
+        return [scatter(x.to(torch.float32), group) for x in (a, b)]
 
     return function, [torch.rand(s).to(torch.bfloat16) for s in ((4, 3), (6,))]
 
@@ -103,7 +93,7 @@ def written_inputs(group):
     """What is gathered is written afterwards, and read once more."""
 
     def function(a, b, c):
-        first, second = _gather(a, group), _gather(b, group)
+        first, second = gather(a, group), gather(b, group)
         a.copy_(c)
         return first, second * a.sum()
 
@@ -114,7 +104,7 @@ def sums_in_place(group):
     """What a member delivers is written afterwards, directly and by a view."""
 
     def function(a, b, c):
-        a, b, c = (_scatter(x, group) for x in (a, b, c))
+        a, b, c = (scatter(x, group) for x in (a, b, c))
         a.view(-1).mul_(2)
         return a.add_(b).add_(c), b.sin()
 
@@ -140,8 +130,6 @@ def gathers_of_a_mesh(group):
 
 def _name_groups_by_mesh(gm):
     """Gives every collective a node of its own for its group."""
-    from torch.distributed.device_mesh import init_device_mesh
-
     gm.mesh = init_device_mesh("cpu", (2,))
     find = torch.ops._dtensor.mesh_get_process_group.default
     mesh = gm.graph.find_nodes(op="placeholder")[-1].next
@@ -202,8 +190,6 @@ CASES = [
 
 
 def _starts(gm):
-    from commsched.torch.importer.targets import communicates, is_wait
-
     return sum(
         communicates(node.target) and not is_wait(node.target)
         for node in gm.graph.nodes
@@ -212,9 +198,6 @@ def _starts(gm):
 
 
 def _run_case(make, passes, group):
-    from commsched.torch import import_graph_module
-    from commsched.torch.rewriting import apply_plan, make_plan
-
     function, inputs = make(group)
     gm = fake_trace(function, *inputs)
     if make is gathers_of_a_mesh:

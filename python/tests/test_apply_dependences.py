@@ -57,8 +57,8 @@ def without_values(b, x, y):
 
 def waited_for(b, x, y):
     """Some graphs keep using what they started."""
-    start = b.add("start", c10d.all_reduce, (x, "sum", "g"), b.like(x))
-    wait = b.add("wait", c10d.wait_tensor, (start,), b.like(x))
+    start = b.reduce("start", x)
+    wait = b.wait("wait", start)
     b.add("write", aten.mul_.Scalar, (wait, 2), wait)
     return b.add("sin", aten.sin, (start,), b.like(x))
 
@@ -85,13 +85,10 @@ def kernel_of_triton(b, x, y):
 
 def of_nothing_known(b, x, y):
     """No communication crosses a collective of which nothing is known."""
-    first = b.add("first", c10d.all_reduce, (x, "sum", "g"), b.like(x))
-    done = b.add("done", c10d.wait_tensor, (first,), b.like(x))
+    done = b.wait("done", b.reduce("first", x))
     fence = b.add("fence", torch.ops.symm_mem.one_shot_all_reduce,
                   (x, "sum", "g"), b.like(x))
-    second = b.add("second", c10d.all_reduce, (y, "sum", "g"), b.like(y))
-    last = b.add("last", c10d.wait_tensor, (second,), b.like(y))
-    return done, fence, last
+    return done, fence, b.wait("last", b.reduce("second", y))
 
 
 @pytest.mark.parametrize("body, expected", [
@@ -151,18 +148,15 @@ def test_chains_of_effects():
         for i in range(2):
             b.add(f"check_{i}", aten._assert_async.msg, (x, "no"))
         sends = [
-            b.add(f"send_{i}", torch.ops._c10d_functional.isend,
-                  (x, 1, 0, "g"), b.like(x))
+            b.add(f"send_{i}", c10d.isend, (x, 1, 0, "g"), b.like(x))
             for i in range(2)
-            if hasattr(torch.ops._c10d_functional, "isend")
         ]
         return [*draws, *sends]
 
     found = behind(body)
     assert found["draw_1"] == ["draw_0"] and found["draw_2"] == ["draw_1"]
     assert found["check_1"] == ["check_0"] and "check_0" not in found
-    if hasattr(torch.ops._c10d_functional, "isend"):
-        assert found["send_1"] == ["send_0"]
+    assert found["send_1"] == ["send_0"]
 
 
 def test_time_is_linear_in_the_nodes():

@@ -4,7 +4,7 @@
 import pytest
 import torch
 from commsched.torch.rewriting import Bucket, Plan, RewriteError, apply_plan, rewriter
-from graphs import build
+from graphs import build, node_of
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -30,10 +30,7 @@ def collectives(kind="all_gather"):
             b.add(name, target, (source, *rest), like(source, shape))
             for name, source in zip(STARTS, (x, y, z))
         ]
-        waits = [
-            b.add(name, c10d.wait_tensor, (source,), like(source))
-            for name, source in zip(WAITS, starts)
-        ]
+        waits = [b.wait(name, source) for name, source in zip(WAITS, starts)]
         sums = [b.add(f"sin{i}", aten.sin, (w,), like(w)) for i, w in enumerate(waits)]
         draws = [b.add(f"draw{i}", aten.bernoulli, (w,), like(w))
                  for i, w in enumerate(waits[:2])]
@@ -192,7 +189,7 @@ def test_reads_behind_another_write(tamper):
 def test_nodes_that_are_lost(monkeypatch):
     for name, match in [("check", "lost"), ("sin0", "'output'|lost")]:
         gm = collectives()
-        node = next(n for n in gm.graph.nodes if n.name == name)
+        node = node_of(gm, name)
         original = rewriter.Rewriter._bury
 
         def bury(self, replaced, node=node):
@@ -214,13 +211,9 @@ def test_inputs_in_another_order(tamper):
 
 def test_gathers_of_what_was_written_since_are_not_the_same():
     def body(b, x, y):
-        target, rest, _ = OPERATORS["all_reduce"]
-        s0 = b.add("s0", target, (x, *rest), b.like(x))
-        w0 = b.add("w0", c10d.wait_tensor, (s0,), b.like(x))
+        w0 = b.wait("w0", b.reduce("s0", x))
         b.add("write", aten.copy_, (x, y), x)
-        s1 = b.add("s1", target, (x, *rest), b.like(x))
-        w1 = b.add("w1", c10d.wait_tensor, (s1,), b.like(x))
-        return [w0, w1]
+        return [w0, b.wait("w1", b.reduce("s1", x))]
 
     gm = build([("x", (4,)), ("y", (4,))], body)
     refused(gm, Plan(replacements=(("w1", "w0"),)), "another value")
@@ -242,7 +235,7 @@ def test_what_a_plan_asks_for_in_vain(plan, match):
 @pytest.mark.parametrize("kind", OPERATORS)
 def test_collectives_of_two_groups_are_not_merged(kind):
     gm = collectives(kind)
-    start = next(node for node in gm.graph.nodes if node.name == "s1")
+    start = node_of(gm, "s1")
     start.args = (*start.args[:-1], "h")
     gm.recompile()
     refused(gm, bucket(kind), "group_name is h and g")
@@ -250,11 +243,7 @@ def test_collectives_of_two_groups_are_not_merged(kind):
 
 def test_starts_that_cannot_come_in_the_order_of_the_plan():
     def body(b, x):
-        target, rest, _ = OPERATORS["all_reduce"]
-        s0 = b.add("s0", target, (x, *rest), b.like(x))
-        w0 = b.add("w0", c10d.wait_tensor, (s0,), b.like(x))
-        s1 = b.add("s1", target, (w0, *rest), b.like(x))
-        return [b.add("w1", c10d.wait_tensor, (s1,), b.like(x))]
+        return [b.wait("w1", b.reduce("s1", b.wait("w0", b.reduce("s0", x))))]
 
     gm = build([("x", (4,))], body)
     refused(gm, Plan(("s1", "s0")), "cannot start before")

@@ -15,7 +15,6 @@ from compiled_steps import explained
 from ranks import run_ranks
 
 aten = torch.ops.aten
-c10d = torch.ops._c10d_functional
 
 
 def anything(most):
@@ -33,15 +32,9 @@ def step(kinds):
     def body(b, *inputs):
         total = inputs[0]
         for number, (kind, source) in enumerate(zip(kinds, inputs)):
-            if kind == "g":
-                value = b.like(source, (8,))
-                call, args = c10d.all_gather_into_tensor, (source, 2, "dp")
-            else:
-                value = b.like(source)
-                call, args = c10d.all_reduce, (source, "sum", "dp")
-            start = b.add(f"s{number}", call, args, value)
-            done = b.add(f"w{number}", c10d.wait_tensor, (start,), value)
-            total = b.add(f"c{number}", aten.sin, (done,), value)
+            start = (b.gather if kind == "g" else b.reduce)(f"s{number}", source)
+            done = b.wait(f"w{number}", start)
+            total = b.add(f"c{number}", aten.sin, (done,), done)
         return total
 
     return build([(f"x{i}", (4,)) for i in range(len(kinds))], body)

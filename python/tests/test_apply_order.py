@@ -14,22 +14,11 @@ aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
 
 
-def gather(b, name, source):
-    value = b.like(source, (2 * source.meta["val"].shape[0],))
-    return b.add(name, c10d.all_gather_into_tensor, (source, 2, "dp"), value)
-
-
-def wait(b, name, source):
-    return b.add(name, c10d.wait_tensor, (source,), b.like(source))
-
-
 def two_gathers():
     def body(b, x, y):
-        start = gather(b, "start", x)
-        first = wait(b, "first", start)
+        first = b.wait("first", b.gather("start", x))
         sin = b.add("sin", aten.sin, (first,), b.like(first))
-        again = gather(b, "again", y)
-        second = wait(b, "second", again)
+        second = b.wait("second", b.gather("again", y))
         return b.add("total", aten.add.Tensor, (sin, second), b.like(second))
 
     return build([("x", (4,)), ("y", (4,))], body)
@@ -61,7 +50,7 @@ def write(b, x, y):
 
 def write_behind_a_wait(b, x, y):
     """A collective reads until it is waited for."""
-    first = wait(b, "first", gather(b, "start", x))
+    first = b.wait("first", b.gather("start", x))
     return [first, b.add("write", aten.copy_, (x, y), x)]
 
 
@@ -102,7 +91,7 @@ def test_later_waits_come_behind_the_first():
         both = b.add("both", c10d.all_gather_into_tensor_coalesced, ([x, y], 2, "dp"))
         both.meta["val"] = [b.tensor((8,)), b.tensor((8,))]
         items = [b.item(f"item_{i}", both, i) for i in range(2)]
-        waits = [wait(b, f"wait_{i}", item) for i, item in enumerate(items)]
+        waits = [b.wait(f"wait_{i}", item) for i, item in enumerate(items)]
         return [b.add("sin", aten.sin, (x,), b.like(x)), *waits]
 
     gm = build([("x", (4,)), ("y", (4,))], body)

@@ -3,13 +3,14 @@
 
 import pytest
 import torch
+from commsched.torch.rewriting import RewriteError
+from commsched.torch.rewriting.buckets import _Merger
 from commsched import opt
 from commsched.torch import ImportOptions, apply, import_graph_module
 from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan
 from commsched.torch.rewriting.inlining import place_calls
-from graphs import build
+from graphs import build, fake_trace, gather, names, node_of, reduce, scatter
 from simulated import simulate
-from torch.fx.experimental.proxy_tensor import make_fx
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -25,18 +26,6 @@ def programs(gm, *passes):
     return opt.run_programs(module, *passes)
 
 
-def gather(x):
-    return c10d.wait_tensor(c10d.all_gather_into_tensor(x, 2, "g"))
-
-
-def scatter(x):
-    return c10d.wait_tensor(c10d.reduce_scatter_tensor(x, "sum", 2, "g"))
-
-
-def reduce(x):
-    return c10d.wait_tensor(c10d.all_reduce(x, "sum", "g"))
-
-
 def step(x, y):
     a, b = gather(x.sin()), gather(y)
     c, d = scatter(a * 2), scatter(b + 1)
@@ -47,7 +36,7 @@ def step(x, y):
 def test_sizes_that_are_symbols(opt_program, mode):
     inputs = [torch.rand(6, 5), torch.rand(4, 3)]
     others = [torch.rand(8, 5), torch.rand(10, 7)]
-    gm = make_fx(step, tracing_mode="symbolic")(*inputs)
+    gm = fake_trace(step, *inputs, tracing_mode="symbolic")
     wanted = [simulate(gm, given) for given in (inputs, others)]
     plan = make_plan(*programs(gm, *merging(mode))[:2], "main")
     assert len(plan.buckets) == 3
@@ -69,11 +58,7 @@ def padded(rows, width=5):
             )
         outs = []
         for name, sent in (("x", source), ("y", y)):
-            start = b.add(
-                f"start_{name}", c10d.all_gather_into_tensor, (sent, 2, "g"),
-                b.like(sent, (6, width)),
-            )
-            wait = b.add(f"wait_{name}", c10d.wait_tensor, (start,), b.like(start))
+            wait = b.wait(f"wait_{name}", b.gather(f"start_{name}", sent))
             outs.append(b.add(f"sin_{name}", aten.sin, (wait,), b.like(wait)))
         return outs
 
@@ -94,15 +79,14 @@ def test_plans_of_ranks_with_other_padding_and_sizes(opt_program, mode, own, oth
     assert len(starts) == 1
     if other < 3:
         # Directly before what needs it, or what packs that.
-        following = next(n for n in gm.graph.nodes if n.name == "pad").next
+        following = node_of(gm, "pad").next
         assert following.all_input_nodes[0].name == "pad"
 
 
 def test_apply_takes_what_run_programs_returns(opt_program):
     gm = padded(3)
     assert apply(gm, programs(gm, "--commsched-raise-comms")) is gm
-    order = [node.name for node in gm.graph.nodes]
-    assert order.index("start_y") < order.index("wait_x")
+    assert names(gm).index("start_y") < names(gm).index("wait_x")
     with pytest.raises(PlanError, match="no function @other"):
         apply(gm, programs(gm), "other")
 
@@ -119,7 +103,7 @@ def test_new_nodes_are_described_like_their_members(opt_program):
             assert node.meta["stack_trace"].startswith("line of ")
             assert "nn_module_stack" in node.meta
             assert "start_" in node.name or "wait_" in node.name
-    out = next(n for n in gm.graph.nodes if n.name == "sin_y").args[0]
+    out = node_of(gm, "sin_y").args[0]
     assert out.name == "wait_y_of_bucket"
     assert out.meta["stack_trace"] == "line of wait_y"
 
@@ -130,13 +114,10 @@ def test_casts_to_a_larger_type_become_one(opt_program, monkeypatch, other):
         return [scatter(a.to(torch.float32)) for a in (x, y)]
 
     inputs = [torch.rand(4, 2).half(), torch.rand(6).half()]
-    gm = make_fx(casts, tracing_mode="fake")(*inputs)
+    gm = fake_trace(casts, *inputs)
     wanted = simulate(gm, inputs)
     plan = make_plan(*programs(gm, *merging("copy"))[:2], "main")
     if other is not None:
-        from commsched.torch.rewriting import RewriteError
-        from commsched.torch.rewriting.buckets import _Merger
-
         convert = _Merger._convert
 
         def fault(self, packed, casts):
@@ -154,12 +135,6 @@ def test_casts_to_a_larger_type_become_one(opt_program, monkeypatch, other):
     assert all(map(torch.equal, wanted, simulate(gm, inputs)))
 
 
-def after_with(gm, change):
-    before, after, _ = programs(gm)
-    change(after.functions[0])
-    return before, after
-
-
 def test_what_no_plan_can_say_is_an_error(opt_program):
     def rename(function):
         function.operations[-1].name = "other"
@@ -170,22 +145,33 @@ def test_what_no_plan_can_say_is_an_error(opt_program):
     def drop_operand(function):
         function.operations[-1].operands = ()
 
-    cases = [
+    def drop_write(function):
+        write, reader = function.operations
+        reader.operands = write.operands[:1]
+        function.operations.remove(write)
+
+    def writes(b, x):
+        w = b.add("w", aten.add_.Tensor, (x, 1.0), x)
+        return b.add("y", aten.neg, (w,), b.like(x))
+
+    for change, match in [
         (rename, "which no plan can say"),
         (give_another_type, "other types"),
         (drop_operand, "has 0"),
-    ]
-    for change, match in cases:
-        gm = padded(3)
+        (drop_write, "has an effect|became"),
+    ]:
+        gm = build([("x", (4,))], writes) if change is drop_write else padded(3)
+        before, after, _ = programs(gm)
+        change(after.functions[0])
         with pytest.raises(PlanError, match=match):
-            make_plan(*after_with(gm, change), "main")
+            make_plan(before, after, "main")
 
 
 def test_sums_before_reduce_scatter_are_refused(opt_program):
     def sums(x, y):
         return scatter(x) + scatter(y)
 
-    gm = make_fx(sums, tracing_mode="fake")(torch.rand(4, 2), torch.rand(4, 2))
+    gm = fake_trace(sums, torch.rand(4, 2), torch.rand(4, 2))
     passes = "--commsched-bucket-reduce-scatter=mode=copy sum-first"
     run = programs(gm, passes)
     with pytest.raises(PlanError, match="other types"):

@@ -6,7 +6,8 @@ import random
 import pytest
 import torch
 from commsched import opt
-from commsched.torch import ImportOptions, import_graph_module
+from commsched.torch import GraphSpec, ImportOptions
+from commsched.torch import import_graph_module, import_graphs
 from commsched.torch.rewriting import Bucket, Plan, RewriteError
 from commsched.torch.rewriting import apply_plan, make_plan
 from seeds import seeds
@@ -55,9 +56,7 @@ def test_any_order():
 def test_what_passes_make(opt_program, passes):
     # The same graphs always: of later ones, one from 6145142 on gets an order that
     # is refused, since it makes a result read memory that another node wrote last.
-    text, graphs = "", [RandomGraph(seed) for seed in range(16)]
-    from commsched.torch import GraphSpec, import_graphs
-
+    graphs = [RandomGraph(seed) for seed in range(16)]
     specs = [GraphSpec(f"f{i}", made.gm) for i, made in enumerate(graphs)]
     text = str(import_graphs(specs, ImportOptions({"g": 2})))
     run = opt.run_programs(text, *passes)

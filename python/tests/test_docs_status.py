@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import pathlib
 import re
-from collections import Counter
 from importlib.util import find_spec
 
 import pytest
@@ -32,23 +31,21 @@ def names(column):
 
 
 def reference():
-    """The passes, pipelines and options of the reference, and the options of
-    commsched-pipeline."""
-    pages = {page: (DOCS / "reference" / page).read_text(encoding="utf-8")
-             for page in ("passes.md", "pipelines.md")}
-    option = re.compile(r"^\| `([\w-]+)` \|", re.M)
-    heading = re.compile(r"^##+ `-+([\w-]+)`$", re.M)
-    known = {name for text in pages.values()
-             for pattern in (option, heading) for name in pattern.findall(text)}
-    pipeline = pages["pipelines.md"].split("\n## `--commsched-pipeline`\n")[1]
-    return known, set(option.findall(pipeline.split("\n## ")[0]))
+    """The options of each pass and pipeline of the reference."""
+    found = {}
+    for page in ("passes.md", "pipelines.md"):
+        text = (DOCS / "reference" / page).read_text(encoding="utf-8")
+        parts = re.split(r"^##+ `-+([\w-]+)`$", text, flags=re.M)
+        for name, body in zip(parts[1::2], parts[2::2]):
+            found[name] = set(re.findall(r"^\| `([\w-]+)` \|", body, re.M))
+    return found
 
 
 def test_commsched_opt_has_what_the_page_names():
-    known, of_pipeline = reference()
-    found = names(1)
+    options, found = reference(), names(1)
+    known = set(options).union(*options.values())
     assert [name for name in found if name not in known] == []
-    assert of_pipeline - set(found) == set()
+    assert options["commsched-pipeline"] - set(found) == set()
 
 
 @pytest.mark.parametrize("frontend, column", [("torch", 2), ("jax", 3)])
@@ -155,59 +152,9 @@ DISTRIBUTED = "torch._inductor.config.aten_distributed_optimizations"
 FUNCTORCH = "torch._functorch.config"
 QUANTIZATION = 'post_grad_fusion_options["activation_quantization_aten_pass"]'
 
-#: What 2.13.0 has no longer. Versions of 2025 had it.
-EARLIER = {
-    COMMS: [
-        "remove_fsdp2_unsharded_param_graph_input_usage",
-        "remove_fsdp2_unsharded_param_graph_input_usage.check_resize_pattern",
-        "remove_fsdp2_unsharded_param_graph_input_usage.is_allowed_mutation",
-        "remove_fsdp2_unsharded_param_graph_input_usage"
-        ".is_node_mutating_unsharded_param_or_its_alias",
-        "reinplace_fsdp_all_gather",
-        "reinplace_fsdp_all_gather.remove_unused_getitem",
-        "reinplace_fsdp_all_gather.reinplace_all_gather",
-        "reinplace_fsdp_all_gather.reinplace_all_gather.repl",
-        "get_op_idx",
-        "enforce_comm_ordering_for_fsdp",
-        "enforce_comm_ordering_for_fsdp._create_group_node",
-    ],
-    FSDP: ["is_graph_input", "is_graph_output"],
-    PARTITIONERS: [
-        "_is_primal",
-        "_is_tangent",
-        "_is_bwd_seed_offset",
-        "_is_fwd_seed_offset",
-        "default_partition.is_mutated_later_in_fw",
-    ],
-    ESTIMATION: [],
-    REGIONAL: [
-        "_partition_by_supported_nodes",
-        "_compile_fx_annotated_nodes_with_inductor",
-        "_compile_fx_annotated_nodes_with_inductor.InductorMarkedNodes",
-        "_compile_fx_annotated_nodes_with_inductor.InductorMarkedNodes"
-        ".is_node_supported",
-        "_recursive_compile_fx_annotated_nodes_with_inductor",
-    ],
-}
-
-#: Settings that decide whether the functions run, read by their callers.
-CALLERS = {
-    INDUCTOR: [
-        "reorder_for_compute_comm_overlap",
-        "reorder_for_peak_memory",
-        "reorder_prefetch_limit",
-        "bucket_all_gathers_fx",
-        "bucket_all_gathers_fx_bucket_size_determinator",
-        "bucket_all_gathers_bucket_mode",
-        "bucket_reduce_scatters_fx",
-        "bucket_reduce_scatters_fx_bucket_size_determinator",
-        "bucket_reduce_scatters_bucket_mode",
-        "bucket_all_reduces_fx",
-        "bucket_all_reduces_fx_bucket_size_determinator",
-        "dedup_reduce_scatters",
-        "bucket_cap_mb_by_bucket_idx_default",
-    ],
-}
+#: How many rows are of what 2.13.0 has no longer and versions of 2025 had, and of
+#: settings that decide whether the functions run, read by their callers.
+EARLIER, OF_CALLERS = 23, 13
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,11 +186,6 @@ def page_rows():
 
 def named(text):
     return re.findall(r"`([^`]+)`", text)
-
-
-#
-# The names
-#
 
 
 def qualified_names(tree, prefix=""):
@@ -298,23 +240,24 @@ def sources():
     return {name: ast.parse((folder / name).read_text()) for name in FILES}
 
 
-def check_names(expected, found):
-    """Checks that `found` has each of the pairs in `expected` once."""
-    counts = Counter(found)
-    assert sorted(set(expected) - set(counts)) == [], "without a row"
-    assert sorted(set(counts) - set(expected)) == [], "not in PyTorch"
-    assert [pair for pair, count in counts.items() if count > 1] == []
+def check_names(expected, found, others):
+    """Checks that `found` has each of the pairs in `expected` once, and so many
+    others; returns those."""
+    assert len(found) == len(set(found))
+    assert sorted(set(expected) - set(found)) == [], "without a row"
+    rest = sorted(set(found) - set(expected))
+    assert len(rest) == others, f"not in PyTorch: {rest}"
+    return rest
 
 
 def test_every_function_has_one_row(sources):
     expected = [
         (file, name)
         for file, tree in sources.items()
-        for name in [*qualified_names(tree), *EARLIER[file]]
+        for name in qualified_names(tree)
     ]
-    assert len(expected) == len(set(expected)), "EARLIER has what 2.13 has"
     found = [(row.section, row.name) for row in page_rows() if row.section in FILES]
-    check_names(expected, found)
+    check_names(expected, found, EARLIER)
 
 
 def test_every_setting_has_one_row(sources):
@@ -325,17 +268,12 @@ def test_every_setting_has_one_row(sources):
         for key in config_comms.get_config_copy()
         if key != "env_str"  # What two of them are read from.
     }
-    expected |= {(module, name) for module in CALLERS for name in CALLERS[module]}
     for file, tree in sources.items():
         own = FUNCTORCH if file == PARTITIONERS else INDUCTOR
         expected |= set(settings_read(tree, own))
     found = [(row.section, row.name) for row in page_rows() if row.section not in FILES]
-    check_names(expected, found)
-
-
-#
-# What rows name
-#
+    others = check_names(expected, found, OF_CALLERS)
+    assert {module for module, _ in others} == {INDUCTOR}
 
 
 def test_every_row_says_how_and_is_tested():
@@ -388,21 +326,8 @@ def test_every_test_exists(unit_tests):
         assert re.sub(r"`[^`]+`|[; ]", "", row.tests) == "", row
 
 
-def options_of(pages):
-    """{pass or pipeline: its options} of the reference pages."""
-    found = {}
-    for page in pages:
-        text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")
-        parts = re.split(r"^##+ `-+([\w-]+)`$", text, flags=re.M)
-        for name, body in zip(parts[1::2], parts[2::2]):
-            found[name] = set(re.findall(r"^\| `([\w-]+)` \|", body, re.M))
-    return found
-
-
 def test_passes_and_their_options_exist():
-    known = options_of(("passes.md", "pipelines.md"))
-    assert set(known) <= reference()[0]
-    unknown = []
+    known, unknown = reference(), []
     for row in page_rows():
         for name in named(row.ours + row.verdict):
             call = re.fullmatch(r"(commsched-[\w-]+)(?:\{([\w-]+).*\})?", name)

@@ -2,12 +2,12 @@
 """CommSched's buckets of FX graphs against those of PyTorch's own passes, by
 testsupport/fx, on fewer graphs than there."""
 
-from pathlib import Path
-
 import pytest
 import torch
+import fx_buckets
+import random_fsdp
 from seeds import seeds
-FOLDER = Path(__file__).parents[2] / "testsupport" / "fx"
+
 NUM_GRAPHS = 2
 
 #: The rules of CommSched that explain other buckets, by family; those of the
@@ -22,12 +22,8 @@ ALLOWED = {
 
 
 @pytest.fixture
-def parity(monkeypatch, fake_world):
+def parity(fake_world):
     """The module that compares; skipped with another PyTorch."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import fx_buckets
-    import random_fsdp
-
     if reason := fx_buckets.get_skip_reason():
         pytest.skip(reason)
     fake_world(random_fsdp.WORLD)
@@ -36,16 +32,9 @@ def parity(monkeypatch, fake_world):
     random_fsdp.groups.cache_clear()
 
 
-def families():
-    return ["one key", "default cap", "small cap", "over the cap", "several keys",
-            "recognition", "dependent", "all together"]
-
-
-@pytest.mark.parametrize("name", families())
-def test_every_difference_is_explained(parity, opt_program, name):
-    import random_fsdp
-
-    (family,) = [f for f in random_fsdp.FAMILIES if f.name == name]
+@pytest.mark.parametrize("family", random_fsdp.FAMILIES, ids=lambda family: family.name)
+def test_every_difference_is_explained(parity, opt_program, family):
+    name = family.name
     account = parity.compare(family, seeds(NUM_GRAPHS), merge_every=2)
     assert account.unexplained == []
     used = {rule for _, rules in account.differences for rule in rules}
@@ -53,12 +42,6 @@ def test_every_difference_is_explained(parity, opt_program, name):
     if name in ALLOWED:
         assert account.roles == {}
     assert sum(account.recognized.values()) > 0
-
-
-def test_all_families_are_compared(parity):
-    import random_fsdp
-
-    assert families() == [family.name for family in random_fsdp.FAMILIES]
 
 
 def test_default_cap_is_that_of_pytorch(parity, opt_program):
@@ -74,8 +57,6 @@ def test_default_cap_is_that_of_pytorch(parity, opt_program):
 
 def sized_gathers(parity, sizes):
     """A graph that gathers shards to buffers of so many MiB."""
-    import random_fsdp
-
     family = random_fsdp.Family("sized", ("itself",), ("output",))
     maker = random_fsdp.Maker(family, 0)
     shards = [

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.distributed.tensor  # registers _dtensor
 from commsched.torch import GraphImportError
-from graphs import build, fake_trace, lines
+from graphs import build, fake_trace, gather, lines, reduce, scatter
 
 c10d = torch.ops._c10d_functional
 
@@ -17,10 +17,7 @@ def trace_collective(function, *shapes, dtype=torch.float32):
 def test_all_gather_becomes_start_and_wait(fake_world, imported):
     name = fake_world(8)
 
-    def f(x):
-        return c10d.wait_tensor(c10d.all_gather_into_tensor(x, 8, name)) + 1
-
-    text = imported(trace_collective(f, (4, 16)))
+    text = imported(trace_collective(lambda x: gather(x, name, 8) + 1, (4, 16)))
     assert "commsched.group @pg_0 size(8) ranks_per_node(8)\n" in text
     start, wait, add = lines(text)
     assert start == (
@@ -43,8 +40,7 @@ def test_reductions(fake_world, imported, torch_name, name):
     group = fake_world(8)
 
     def f(x):
-        y = c10d.wait_tensor(c10d.all_reduce(x, torch_name, group))
-        return c10d.wait_tensor(c10d.reduce_scatter_tensor(y, torch_name, 8, group))
+        return scatter(reduce(x, group, torch_name), group, torch_name, 8)
 
     text = imported(trace_collective(f, (16, 4)))
     assert f"all_reduce %x_1 on @pg_0 reduction({name}) {{" in text
@@ -169,8 +165,7 @@ def shard_dim_all_to_all(g, x):
 @graph("commsched.broadcast %x on @pg_g root(3) {",
        "commsched.broadcast %x on @pg_g root(0) into %x {", x=(8, 4))
 def broadcast_and_its_in_place_form(g, x):
-    a = g.add("b", c10d.broadcast, (x, 3, "g"), g.like(x))
-    a = g.add("w", c10d.wait_tensor, (a,), g.like(x))
+    a = g.wait("w", g.add("b", c10d.broadcast, (x, 3, "g"), g.like(x)))
     b = g.add("c", c10d.broadcast_, (x, 0, "g"), x)
     return a, g.add("w2", c10d.wait_tensor, (b,), x)
 
@@ -211,15 +206,14 @@ def legacy_collectives_name_their_ranks(g, x):
 def autograd_forms(g, x):
     gather = torch.ops._c10d_functional_autograd.all_gather_into_tensor
     a = g.add("ag", gather, (x, 4, "g"), g.like(x, (32,)))
-    a = g.add("wrap", c10d._wrap_tensor_autograd, (a,), g.like(x, (32,)))
-    return g.add("w", c10d.wait_tensor, (a,), g.like(x, (32,)))
+    return g.wait("w", g.add("wrap", c10d._wrap_tensor_autograd, (a,), g.like(a)))
 
 
 @graph("alias = 0", "tensor<1xf32>", ": tensor<1xf32> -> !commsched.future<tensor<4xf32>>",
        x=())
 def gather_of_a_scalar(g, x):
-    a = g.add("ag", c10d.all_gather_into_tensor, (x, 4, "g"), g.like(x, (4,)))
-    return g.add("w", c10d.wait_tensor, (a,), g.like(x, (4,)))
+    args = (x, 4, "g")
+    return g.wait("w", g.add("ag", c10d.all_gather_into_tensor, args, g.like(x, (4,))))
 
 
 @pytest.mark.parametrize("uses, shapes, texts", GRAPHS, ids=[u.__name__ for u, *_ in GRAPHS])
@@ -238,10 +232,9 @@ def test_graphs(imported, uses, shapes, texts):
 )
 def test_reduction_that_the_type_has(imported, reduction, dtype):
     given = {"prod": "product"}.get(reduction, reduction)
-    graph = build(
-        [("x", (8,), dtype)],
-        lambda g, x: g.add("ar", c10d.all_reduce, (x, given, "g"), g.like(x)),
-    )
+    args = (given, "g")
+    graph = build([("x", (8,), dtype)], lambda g, x: g.add(
+        "ar", c10d.all_reduce, (x, *args), g.like(x)))
     assert f"reduction({reduction})" in imported(graph, groups={"g": 4})
 
 
@@ -296,22 +289,14 @@ def test_malformed_collectives_name_the_node(imported, op, arguments, message):
 # -- Where waits go, also in graphs that wait oddly.
 
 
-def reduce(g, x, name="ar"):
-    return g.add(name, c10d.all_reduce, (x, "sum", "g"), g.like(x))
-
-
-def wait(g, x, name="w"):
-    return g.add(name, c10d.wait_tensor, (x,), g.like(x))
-
-
 def names(text):
     return [line.split(" =")[0] for line in lines(text)]
 
 
 def test_return_of_what_nobody_waited_for(imported):
     def uses(g, x):
-        a, b = reduce(g, x, "a"), reduce(g, x, "b")
-        return b, a, g.add("n", aten.neg, (x,), g.like(x))
+        a, b = g.reduce("a", x), g.reduce("b", x)
+        return b, a, neg(g, x)
 
     text = imported(build([("x", (4,))], uses), **GROUPS)
     # In the order of the starts, not of the results.
@@ -325,45 +310,46 @@ def neg(g, x, name="n"):
 
 
 def dead(g, x):
-    reduce(g, x)
+    g.reduce("ar", x)
     return x
 
 
 def unwaited_use(g, x):
-    a = reduce(g, x)
+    a = g.reduce("ar", x)
     neg(g, x, "m")
     return neg(g, a)
 
 
 def two_waits(g, x):
-    a = reduce(g, x)
-    return wait(g, a, "w1"), wait(g, a, "w2")
+    a = g.reduce("ar", x)
+    return g.wait("w1", a), g.wait("w2", a)
 
 
 def wait_of_a_view(g, x):
-    a = reduce(g, x)
+    a = g.reduce("ar", x)
     view = g.add("v", aten.view, (a, [2, 2]), a.meta["val"].view(2, 2))
     neg(g, x)
-    return wait(g, view)
+    return g.wait("w", view)
 
 
 def size_of_a_start(g, x):
-    a = reduce(g, x)
+    a = g.reduce("ar", x)
     g.add("size", aten.sym_size.int, (a, 0), 4)
     neg(g, x)
-    return wait(g, a)
+    return g.wait("w", a)
 
 
 def second_wait(g, x):
-    return wait(g, wait(g, reduce(g, x)), "again"), wait(g, x, "nothing")
+    again = g.wait("again", g.wait("w", g.reduce("ar", x)))
+    return again, g.wait("nothing", x)
 
 
 def chained(g, x):
-    return wait(g, reduce(g, wait(g, reduce(g, x), "w0"), "ar1"), "w1")
+    return g.wait("w1", g.reduce("ar1", g.wait("w0", g.reduce("ar", x))))
 
 
 def of_what_is_in_flight(g, x):
-    return wait(g, reduce(g, reduce(g, x), "ar1"))
+    return g.wait("w", g.reduce("ar1", g.reduce("ar", x)))
 
 
 @pytest.mark.parametrize("uses, expected, returned", [
@@ -388,10 +374,10 @@ def test_long_chain_of_views_of_a_start(imported):
     length = 3000
 
     def uses(g, x):
-        a = view = reduce(g, x)
+        a = view = g.reduce("ar", x)
         for index in range(length):
             view = g.add(f"v{index}", aten.view, (view, [4]), view)
-        return wait(g, a), view
+        return g.wait("w", a), view
 
     text = imported(build([("x", (4,))], uses), **GROUPS)
     assert names(text)[:3] == ["%ar", "%w", "%v0"]

@@ -7,7 +7,13 @@ import re
 
 import pytest
 import torch
+from torch._higher_order_ops import effects
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+from torch._higher_order_ops import triton_kernel_wrap as wrap
+import adopted_parallelisms
 import captures
+import parallelisms
 import seeds
 import torch.distributed._functional_collectives as funcol
 from graphs import build, lines, names as names_of
@@ -22,19 +28,15 @@ every_backend = pytest.mark.parametrize("backend", seeds.turns(BACKENDS, 1))
 
 
 @pytest.fixture
-def parallelisms(fake_world, monkeypatch):
-    """The module of tiny models, on two ranks that are not there."""
+def group(fake_world):
+    """Two ranks that are not there."""
     fake_world(2)
-    monkeypatch.syspath_prepend(str(captures.PARALLELISMS))
-    import parallelisms
-
-    return parallelisms
+    return torch.distributed.group.WORLD
 
 
 @pytest.fixture
-def group(fake_world):
-    fake_world(2)
-    return torch.distributed.group.WORLD
+def one_layer(group, monkeypatch):
+    monkeypatch.setattr(parallelisms, "LAYERS", 1)
 
 
 def read(imported, capture):
@@ -75,25 +77,19 @@ STARTS = {
         [("inductor", name) for name in STARTS] + [("aot", "dynamic shapes")], 4
     ),
 )
-def test_parallelism(parallelisms, imported, monkeypatch, backend, name):
-    monkeypatch.setattr(parallelisms, "LAYERS", 1)
+def test_parallelism(one_layer, imported, backend, name):
     step = parallelisms.CASES[name]()
     capture = captures.graphs_of_step(step, backend)
     text = read(imported, capture)
     forward, backward = text.split("func.func")[1:]
-    counts = [
-        len(re.findall(r"-> !commsched.future", half))
-        for half in (forward, backward)
-    ]
-    starts = (STARTS[name][0], STARTS[name][1])
-    assert counts[0] == starts[0]
-    assert starts[1] is None or counts[1] == starts[1]
+    for half, count in zip((forward, backward), STARTS[name], strict=False):
+        assert count in (half.count("-> !commsched.future"), None)
     kinds = set(re.findall(r"= commsched\.(\w+)", text)) - {"compute", "wait"}
     assert kinds == STARTS[name][2]
 
 
 @pytest.mark.parametrize("name", ["graph breaks", "one graph per block"])
-def test_graph_breaks_give_graphs_of_their_own(parallelisms, imported, name):
+def test_graph_breaks_give_graphs_of_their_own(group, imported, name):
     capture = captures.graphs_of_step(parallelisms.CASES[name]())
     assert len(capture.graphs) >= 4
     text = read(imported, capture)
@@ -101,7 +97,19 @@ def test_graph_breaks_give_graphs_of_their_own(parallelisms, imported, name):
     assert text.count("commsched.reduce_scatter") >= 16
 
 
-def test_all_reduces_of_compiled_autograd(parallelisms, imported):
+@every_backend
+def test_experts(one_layer, imported, backend):
+    """Each exchange, forward and backward, depends on the numbers of its rows."""
+    step = parallelisms.CASES["expert parallelism"]()
+    text = imported(*captures.graphs_of_step(step, backend).specs())
+    exchanges = [l for l in text.splitlines() if ".all_to_all %" in l]
+    assert len(exchanges) == 5
+    assert sum("future<tensor<?x32xf32>>" in l for l in exchanges) == 4
+    assert text.count('"commsched.splits"') == 8
+    assert all('module = "layers.0.mlp", commsched.name' in l for l in exchanges)
+
+
+def test_all_reduces_of_compiled_autograd(one_layer, imported):
     """The backward of DDP with its Python reducer is one inference graph,
     whose all-reduces Inductor merges by itself."""
     step = parallelisms.CASES["DDP, python_reducer"]()
@@ -110,9 +118,7 @@ def test_all_reduces_of_compiled_autograd(parallelisms, imported):
     assert read(imported, capture).count("commsched.all_reduce") == 1
 
 
-def test_collectives_of_fully_shard_are_not_in_its_graphs(parallelisms, imported):
-    import adopted_parallelisms
-
+def test_collectives_of_fully_shard_are_not_in_its_graphs(group, imported):
     step = adopted_parallelisms.fsdp2()
     # Without being adopted.
     step.compile = lambda compiler: compiler(step.function)
@@ -122,7 +128,7 @@ def test_collectives_of_fully_shard_are_not_in_its_graphs(parallelisms, imported
 
 
 @every_backend
-def test_modules_of_collectives(parallelisms, imported, backend):
+def test_modules_of_collectives(group, imported, backend):
     """Both halves name the modules that the model has, the backward even if
     its forward is not at hand."""
     step = parallelisms.CASES["simple FSDP"]()
@@ -224,8 +230,6 @@ def _(x):
 
 @every_backend
 def test_effects_are_ordered_by_their_tokens(group, imported, backend):
-    from torch._higher_order_ops import effects
-
     registered = effects._register_effectful_op(
         "importer_test::say", effects._EffectType.ORDERED
     )
@@ -245,9 +249,6 @@ def test_effects_are_ordered_by_their_tokens(group, imported, backend):
 
 @every_backend
 def test_loops_and_branches_are_left_whole(group, imported, backend):
-    from torch._higher_order_ops.scan import scan
-    from torch._higher_order_ops.while_loop import while_loop
-
     def branch(x):
         def taken(x):
             return funcol.all_reduce(x.sin(), "sum", group) + 1
@@ -349,8 +350,6 @@ def kernel_call(g, wrapper, x, y, constants, **more):
 def test_triton_kernel(imported, monkeypatch):
     """A kernel writes what its call names, or what Triton finds that it
     writes; where that is unknown, every operand."""
-    from torch._higher_order_ops import triton_kernel_wrap as wrap
-
     def functional(g, x, y):
         operator = wrap.triton_kernel_wrapper_functional
         call = kernel_call(g, operator, x, y, 0, tensors_to_clone=["b"])

@@ -6,8 +6,10 @@ import re
 
 import pytest
 import torch
+from torch._higher_order_ops import triton_kernel_wrap as wrap
+from torch.fx.passes.shape_prop import ShapeProp
 import torch.nn.functional as F
-from graphs import Builder, build, described_by_metadata, fake_trace, lines
+from graphs import build, described_by_metadata, fake_trace, lines
 
 from commsched.torch import GraphImportError
 
@@ -95,19 +97,6 @@ def test_element_types(imported, dtype, element):
     assert f"-> tensor<2x3x{element}>" in imported(graph)
 
 
-@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
-def test_quantized_type_is_an_error_at_its_node(imported):
-    value = torch.quantize_per_tensor(torch.zeros(4), 0.1, 0, torch.qint8)
-
-    def uses(g, x):
-        node = g.add("q", aten.clone, (x,))
-        node.meta["val"] = value
-        return node
-
-    with pytest.raises(GraphImportError, match="node 'q'.*qint8"):
-        imported(build([("x", (4,))], uses))
-
-
 def test_views_alias_their_operand(imported):
     def f(x):
         a = x.t().unsqueeze(0).expand(3, -1, -1)
@@ -160,7 +149,6 @@ def assignment(g, x, y, o):
 def kernel(g, x, y, o):
     """Schemas say nothing of what it writes, nor of what acts on a storage."""
     import torch._inductor  # noqa: F401  registers the operator
-    from torch._higher_order_ops import triton_kernel_wrap as wrap
 
     given = {"kernel_idx": 0, "kwargs": {"p": x, "q": y}}
     g.add("kernel", wrap.triton_kernel_wrapper_mutation, (), None, given)
@@ -211,8 +199,6 @@ def test_values_of_dynamo(imported):
 def described_by_shapes(module, *inputs):
     """The graph of `module` as symbolic tracing and shape propagation leave
     it: no schemas, no storages, no values but tensors."""
-    from torch.fx.passes.shape_prop import ShapeProp
-
     graph = torch.fx.symbolic_trace(module)
     ShapeProp(graph).propagate(*inputs)
     return graph
@@ -248,26 +234,41 @@ def test_numbers_of_shape_propagation_take_no_place(imported):
     assert [name(line) for line in lines(imported(graph))] == ["reshape"]
 
 
-def test_element_that_is_not_there_names_the_node(imported):
-    def uses(g, x):
-        parts = g.add("parts", aten.split.Tensor, (x, 2),
-                      [g.like(x, (2,)), g.like(x, (2,))])
-        node = g.graph.create_node("call_function", operator.getitem,
-                                   (parts, 2), name="third")
-        node.meta["val"] = g.like(x, (2,))
-        return node
-
-    with pytest.raises(GraphImportError, match="'third'.*'parts'.*element 2"):
-        imported(build([("x", (4,))], uses))
+def quantized(g, x):
+    node = g.add("q", aten.clone, (x,))
+    node.meta["val"] = torch.quantize_per_tensor(torch.zeros(4), 0.1, 0, torch.qint8)
+    return node
 
 
-def test_node_without_a_value_is_an_error(imported):
-    graph = fake_trace(torch.neg, torch.empty(4, 8))
-    for node in graph.graph.nodes:
-        if node.name == "neg":
-            node.meta.clear()
-    with pytest.raises(GraphImportError, match="node 'neg' .aten.neg.*val"):
-        imported(graph)
+def element_that_is_not_there(g, x):
+    parts = g.add("parts", aten.split.Tensor, (x, 2), [g.tensor((2,)), g.tensor((2,))])
+    node = g.graph.create_node("call_function", operator.getitem, (parts, 2), name="third")
+    node.meta["val"] = g.tensor((2,))
+    return node
+
+
+def without_a_value(g, x):
+    node = g.add("neg", aten.neg, (x,))
+    node.meta.clear()
+    return node
+
+
+def call_of_a_module(g, x):
+    node = g.graph.call_module("layer", (x,))
+    node.meta["val"] = g.like(x)
+    return node
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+@pytest.mark.parametrize("uses, error", [
+    (quantized, "node 'q'.*qint8"),
+    (element_that_is_not_there, "'third'.*'parts'.*element 2"),
+    (without_a_value, "node 'neg' .aten.neg.*val"),
+    (call_of_a_module, "node 'layer'.*graph break"),
+])
+def test_errors_name_the_node(imported, uses, error):
+    with pytest.raises(GraphImportError, match=error):
+        imported(build([("x", (4,))], uses, layer=torch.nn.Identity()))
 
 
 def test_several_results(imported):
@@ -300,22 +301,19 @@ def test_results_that_are_none_take_no_place(imported):
     assert "return %norm#0, %norm#1 : tensor<4x8xf32>, tensor<8xf32>" in text
 
 
-@pytest.mark.parametrize(
-    "draw", [lambda x: torch.rand_like(x), lambda x: F.dropout(x, 0.5)]
-)
-def test_random_operators(imported, draw):
-    text = imported(fake_trace(draw, torch.empty(4)))
-    assert ", random}" in text
-    assert sum(", random}" in line for line in lines(text)) == 1
+def flash(dropout):
+    return lambda q: aten._scaled_dot_product_flash_attention(q, q, q, dropout)[0]
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-def test_attention_is_random_if_it_drops_out(imported, dropout):
-    def f(q):
-        return aten._scaled_dot_product_flash_attention(q, q, q, dropout)[0]
-
-    text = imported(fake_trace(f, torch.empty(2, 4, 16, 8)))
-    assert ("random" in text) == (dropout > 0)
+@pytest.mark.parametrize("draw, shape, count", [
+    (torch.rand_like, (4,), 1),
+    (lambda x: F.dropout(x, 0.5), (4,), 1),
+    (flash(0.1), (2, 4, 16, 8), 1),
+    (flash(0.0), (2, 4, 16, 8), 0),
+])
+def test_random_operators(imported, draw, shape, count):
+    found = lines(imported(fake_trace(draw, torch.empty(shape))))
+    assert sum(", random}" in line for line in found) == count
 
 
 def test_results_of_different_storages(imported):
@@ -365,35 +363,15 @@ def test_constants_are_arguments(imported):
     def f(x):
         return x + weight + torch.tensor(2.0)
 
-    graph = torch.fx.experimental.proxy_tensor.make_fx(
-        f, tracing_mode="real"
-    )(torch.ones(8))
-    text = imported(graph)
+    text = imported(fake_trace(f, torch.ones(8), tracing_mode="real"))
     assert re.search(r'%_tensor_constant0: tensor<8xf32> \{commsched.role = '
                      r'"parameter"\}', text)
     assert text.count('role = "parameter"') == 2
 
 
-def test_module_call_is_an_error(imported):
-    builder = Builder()
-    x = builder.input("x", (4,))
-    y = builder.graph.call_module("layer", (x,))
-    y.meta["val"] = builder.like(x)
-    builder.graph.output(y)
-    root = torch.nn.Module()
-    root.layer = torch.nn.Identity()
-    graph = torch.fx.GraphModule(root, builder.graph)
-    with pytest.raises(GraphImportError, match="node 'layer'.*graph break"):
-        imported(graph)
-
-
 def test_higher_order_operator_with_a_collective_inside(fake_world, imported):
     group = fake_world(4)
-    c10d = torch.ops._c10d_functional
-    inner = build(
-        [("x", (4,))],
-        lambda g, x: g.add("ar", c10d.all_reduce, (x, "sum", group), g.like(x)),
-    )
+    inner = build([("x", (4,))], lambda g, x: g.reduce("ar", x, group))
     plain = build([("x", (4,))], lambda g, x: g.add("n", aten.neg, (x,), x))
 
     def outer(branch):
@@ -423,14 +401,6 @@ def test_outputs(imported):
     assert "%unused: tensor<2xf32>" in text
     assert f"return %y, %y, %x : {', '.join(['tensor<4xf32>'] * 3)}" in text
     assert "  return\n" in imported(build([("x", (4,))], lambda g, x: ()))
-
-
-def test_name_that_is_no_identifier_is_quoted(imported):
-    from commsched.torch import GraphSpec
-
-    graph = build([("x", (4,))], lambda g, x: g.add("n", aten.neg, (x,), x))
-    text = imported(GraphSpec('step "1"\\', graph))
-    assert 'func.func @"step \\221\\22\\5C"(' in text
 
 
 def test_wrapped_operator_of_which_only_parts_are_described(imported):

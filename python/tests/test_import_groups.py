@@ -4,10 +4,12 @@
 import pytest
 import torch
 from torch._subclasses import FakeTensorMode
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Shard
 
-from graphs import build, fake_trace, lines
+from graphs import build, fake_trace, gather, lines
 
-from commsched.torch import GraphImportError
+from commsched.torch import GraphImportError, GraphSpec
 
 c10d = torch.ops._c10d_functional
 
@@ -17,9 +19,7 @@ def reduction(*names):
 
     def uses(g, x):
         for index, name in enumerate(names):
-            y = g.like(x)
-            x = g.add(f"ar{index}", c10d.all_reduce, (x, "sum", name), y)
-            x = g.add(f"w{index}", c10d.wait_tensor, (x,), y)
+            x = g.wait(f"w{index}", g.reduce(f"ar{index}", x, name))
         return x
 
     return build([("x", (4,))], uses)
@@ -56,30 +56,16 @@ def test_group_of_unknown_size_names_the_node(imported):
 
 
 def test_size_is_learnt_from_any_graph(imported):
-    gather = build(
-        [("x", (4,))],
-        lambda g, x: g.add("ag", c10d.all_gather_into_tensor, (x, 3, "far"),
-                           g.like(x, (12,))),
-    )
+    gather = build([("x", (4,))], lambda g, x: g.gather("ag", x, 3, "far"))
     text = imported(reduction("far"), gather)
     assert declarations(text) == ["commsched.group @pg_far size(3)"]
 
 
 def test_sizes_that_disagree(fake_world, imported):
     group = fake_world(8)
-    graph = build(
-        [("x", (4,))],
-        lambda g, x: g.add("ag", c10d.all_gather_into_tensor, (x, 4, group),
-                           g.like(x, (16,))),
-    )
+    graph = build([("x", (4,))], lambda g, x: g.gather("ag", x, 4, group))
     with pytest.raises(GraphImportError, match="'ag'.*size 4.*disagrees.* 8"):
         imported(graph)
-
-
-def test_odd_names_are_quoted(imported):
-    text = imported(reduction("a b"), groups={"a b": 2})
-    assert 'commsched.group @"pg_a b" size(2)' in text
-    assert ' on @"pg_a b" ' in text
 
 
 def test_group_object_and_group_from_a_node(fake_world, imported):
@@ -87,8 +73,7 @@ def test_group_object_and_group_from_a_node(fake_world, imported):
 
     def uses(g, x):
         held = g.graph.get_attr("world")
-        y = g.add("ar", c10d.all_reduce, (x, "sum", held), g.like(x))
-        return g.add("w", c10d.wait_tensor, (y,), g.like(x))
+        return g.wait("w", g.reduce("ar", x, held))
 
     text = imported(build([("x", (4,))], uses, world=torch.distributed.group.WORLD))
     assert declarations(text) == ["commsched.group @pg_0 size(8) ranks_per_node(8)"]
@@ -99,8 +84,7 @@ def test_devices_of_two_types_share_no_launch(fake_world, imported):
     group = fake_world(8)
 
     def gathers(*shards):
-        return [c10d.wait_tensor(c10d.all_gather_into_tensor(s, 8, group))
-                for s in shards]
+        return [gather(s, group, 8) for s in shards]
 
     with FakeTensorMode():
         shards = [torch.empty(4, device=d) for d in ("cpu", "cuda", "cpu")]
@@ -131,12 +115,9 @@ def test_groups_and_functions_have_symbols_of_their_own(imported):
     legacy = torch.ops.c10d_functional
 
     def uses(g, x):
-        a = g.add("a", c10d.all_reduce, (x, "sum", "ranks_0_to_1_by_1"), x)
-        a = g.add("w", c10d.wait_tensor, (a,), x)
+        a = g.wait("w", g.reduce("a", x, "ranks_0_to_1_by_1"))
         b = g.add("b", legacy.all_reduce, (a, "sum", "", [0, 1], 2), x)
         return g.add("w2", legacy.wait_tensor, (b,), x)
-
-    from commsched.torch import GraphSpec
 
     text = imported(
         GraphSpec("pg_g", build([("x", (4,))], uses)),
@@ -150,8 +131,6 @@ def test_groups_and_functions_have_symbols_of_their_own(imported):
 
 
 def test_two_graphs_of_one_name(imported):
-    from commsched.torch import GraphSpec
-
     graph = reduction("g")
     with pytest.raises(GraphImportError, match="two graphs.*'step'"):
         imported(GraphSpec("step", graph), GraphSpec("step", graph), groups={"g": 2})
@@ -159,8 +138,6 @@ def test_two_graphs_of_one_name(imported):
 
 @pytest.mark.parametrize("described", [True, False])
 def test_group_of_a_mesh(fake_world, imported, described):
-    from torch.distributed.device_mesh import init_device_mesh
-
     fake_world(8)
     mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
 
@@ -170,8 +147,7 @@ def test_group_of_a_mesh(fake_world, imported, described):
         group = g.add("group", op, (held, 0), mesh.get_group(0))
         if not described:
             del group.meta["val"]
-        y = g.add("ar", c10d.all_reduce, (x, "sum", group), g.like(x))
-        return g.add("w", c10d.wait_tensor, (y,), g.like(x))
+        return g.wait("w", g.reduce("ar", x, group))
 
     (group,) = declarations(imported(build([("x", (4,))], uses, mesh=mesh)))
     assert group.endswith(" size(4) ranks_per_node(4) stride(2)")
@@ -179,9 +155,6 @@ def test_group_of_a_mesh(fake_world, imported, described):
 
 def test_distributed_tensor_is_an_error_at_its_node(fake_world, imported):
     """As Dynamo has them: of global size, and no collective to be seen."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import DTensor, Shard
-
     fake_world(4)
     mesh = init_device_mesh("cpu", (4,))
     local = torch.empty(2, 4)

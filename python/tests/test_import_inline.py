@@ -2,6 +2,9 @@
 """Calls of graphs that run them once are imported as what they run."""
 
 import torch
+from torch.fx.passes.split_module import split_module
+from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
+from torch.utils._ordered_set import OrderedSet
 from torch.utils.checkpoint import CheckpointPolicy
 
 from graphs import build, lines
@@ -9,7 +12,6 @@ from graphs import build, lines
 from commsched.torch import GraphSpec
 
 aten = torch.ops.aten
-c10d = torch.ops._c10d_functional
 GROUPS = {"groups": {"g": 4}}
 
 
@@ -18,9 +20,7 @@ def body():
 
     def uses(g, x):
         square = g.add("mm", aten.mm, (x, x), g.like(x))
-        start = g.add("ar", c10d.all_reduce, (square, "sum", "g"), g.like(x))
-        done = g.add("w", c10d.wait_tensor, (start,), g.like(x))
-        return done, square
+        return g.wait("w", g.reduce("ar", square)), square
 
     return build([("a", (4, 4))], uses)
 
@@ -104,8 +104,6 @@ def test_region_in_a_region_with_a_tensor_of_its_own(imported):
 
 
 def test_parts_that_a_partitioner_has_split_off(imported):
-    from torch.fx.passes.split_module import split_module
-
     whole = body()
     part = {"mm": 0, "ar": 0, "w": 1}
     split = split_module(whole, None, lambda node: part[node.name])
@@ -139,15 +137,10 @@ def test_exported_module_with_its_checks(imported):
 
 def test_operators_that_a_scheduler_has_tied(imported):
     """The ties name what is in flight; that is no reason to wait for it."""
-    from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
-    from torch.utils._ordered_set import OrderedSet
-
     def uses(g, x):
-        start = g.add("ar", c10d.all_reduce, (x, "sum", "g"), g.like(x))
+        start = g.reduce("ar", x)
         mm = g.add("mm", aten.mm, (x, x), g.like(x))
-        done = g.add("w", c10d.wait_tensor, (start,), g.like(x))
-        again = g.add("ar2", c10d.all_reduce, (mm, "sum", "g"), g.like(x))
-        return done, g.add("w2", c10d.wait_tensor, (again,), g.like(x))
+        return g.wait("w", start), g.wait("w2", g.reduce("ar2", mm))
 
     def graph():
         return build([("x", (4, 4))], uses)

@@ -32,27 +32,20 @@ def line_of(text, name):
 
 
 def test_joint_graph_keeps_marks():
-    text = str(import_graph_module(marked_graph(), kind="joint"))
-    sin, cos = line_of(text, "sin"), line_of(text, "cos")
-    assert 'commsched.partition = "forward"' in sin
-    assert 'commsched.recompute = "must_recompute"' in sin
-    assert 'commsched.partition = "must_be_backward"' in cos
-    assert "commsched.recompute" not in cos
-
-
-def test_other_graphs_have_no_marks():
-    text = str(import_graph_module(marked_graph(), kind="forward"))
-    assert "commsched.partition" not in text
-    assert "commsched.recompute" not in text
-
-
-def test_recompute_region_comes_with_a_policy():
+    """And no other. A region of recomputed operators comes with a policy."""
     gm = marked_graph()
     for node in gm.graph.nodes:
         node.meta["ac_graph_id"] = 3
     text = str(import_graph_module(gm, kind="joint"))
-    assert "commsched.recompute_region = 3 : i64" in line_of(text, "sin")
-    assert "recompute_region" not in line_of(text, "cos")
+    sin, cos = line_of(text, "sin"), line_of(text, "cos")
+    assert 'commsched.partition = "forward"' in sin
+    assert 'commsched.recompute = "must_recompute"' in sin
+    assert "commsched.recompute_region = 3 : i64" in sin
+    assert 'commsched.partition = "must_be_backward"' in cos
+    assert "commsched.recompute" not in cos
+    text = str(import_graph_module(gm, kind="forward"))
+    assert "commsched.partition" not in text
+    assert "commsched.recompute" not in text
 
 
 def mark(gm, *values):

@@ -2,6 +2,7 @@
 """Argument roles, names and module paths, on graphs of AOT autograd."""
 
 import re
+from collections import Counter
 from contextlib import ExitStack
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import captures
 from commsched.torch import GraphImportError, GraphSpec, import_graph_module
 from commsched.torch.importer.modules import clean_path
-from graphs import build
+from graphs import build, fake_trace, node_of
 from torch import nn
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
@@ -34,9 +35,13 @@ def compiled(model, *inputs):
     return forward, backward
 
 
-def roles(text, function):
-    head = next(line for line in text.splitlines() if f"func.func @{function}(" in line)
-    return dict(re.findall(r'%(\w+): [^{,]*\{commsched.role = "(\w+)"\}', head))
+def head_of(text, function=""):
+    return next(line for line in text.splitlines() if f"func.func @{function}" in line)
+
+
+def roles(text, function=""):
+    pattern = r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"'
+    return dict(re.findall(pattern, head_of(text, function)))
 
 
 def test_forward_and_backward_of_a_module(imported):
@@ -68,14 +73,6 @@ def test_user_roles_come_first(imported):
     assert found["primals_1"] == "parameter" and "primals_2" not in found
 
 
-def test_unknown_roles_and_kinds_are_errors():
-    forward, _ = compiled(Block(), torch.randn(4, 8))
-    with pytest.raises(GraphImportError, match="role 'weight' for 'primals_1'"):
-        import_graph_module(forward.gm, roles={"primals_1": "weight"})
-    with pytest.raises(GraphImportError, match="kind 'fwd' of graph 'main'"):
-        import_graph_module(forward.gm, kind="fwd")
-
-
 def test_backward_paths_by_sequence_number(imported):
     """Graphs whose tracer left no forward path on backward nodes."""
     forward, backward = compiled(Block(), torch.randn(4, 8))
@@ -86,44 +83,28 @@ def test_backward_paths_by_sequence_number(imported):
     assert 'commsched.module = "layers.1"' in back
 
 
-def test_the_models_own_operators_have_no_path(imported):
-    """Not even that of a submodule's with the same sequence number."""
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    graph = make_fx(lambda x: x.neg().exp(), tracing_mode="fake")(torch.ones(4))
-    inner, own = [n for n in graph.graph.nodes if n.op == "call_function"]
-    root = ("L['self']", nn.Module)
-    inner.meta["nn_module_stack"] = {"0": root, "1": ("L['self'].a", nn.ReLU)}
-    own.meta["nn_module_stack"] = {"0": root}
-    inner.meta["seq_nr"] = own.meta["seq_nr"] = 7
-    text = imported(graph)
-    assert 'commsched.module = "a", commsched.name = "neg"' in text
-    assert '"aten.exp"(%neg) {commsched.name = "exp", split' in text
-
-
-def test_annotated_paths(imported):
-    """Those of torchtitan's models, whose nodes have no module stack."""
-    from torch.fx.experimental.proxy_tensor import make_fx
-
+def test_paths_of_operators(imported):
+    """Of torchtitan's models, whose nodes have no module stack, those that are
+    annotated. The model's own operators have none, not even that of a submodule's
+    with the same sequence number."""
     def step(x):
-        return x.neg().exp().sin().cos()
+        return x.neg().exp().sin().cos().tan().log()
 
-    graph = make_fx(step, tracing_mode="fake")(torch.ones(4))
-    neg, exp, sin, cos = (n for n in graph.graph.nodes if n.op == "call_function")
+    graph = fake_trace(step, torch.ones(4))
+    calls = [n for n in graph.graph.nodes if n.op == "call_function"]
+    neg, exp, sin, cos, tan, log = calls
     neg.meta["custom"] = {"module_fqn": "layers.0._orig_mod.attention"}
     exp.meta["custom"] = {"compile_with_inductor": {}}
     # A backward node, and one that the tracer knows better.
     neg.meta["seq_nr"] = sin.meta["seq_nr"] = 7
     cos.meta["custom"] = {"module_fqn": "layers.1"}
+    root = ("L['self']", nn.Module)
     cos.meta["nn_module_stack"] = {"0": ("L['self'].a", nn.ReLU)}
-    lines = imported(graph).splitlines()
-    path = 'commsched.module = "layers.0.attention"'
-    for name, expected in (("neg", path), ("exp", None), ("sin", path), ("cos", '"a"')):
-        (line,) = (k for k in lines if f'commsched.name = "{name}"' in k)
-        if expected is None:
-            assert "commsched.module" not in line
-        else:
-            assert expected in line
+    tan.meta["nn_module_stack"] = {"0": root, "1": ("L['self'].b", nn.ReLU)}
+    log.meta["nn_module_stack"] = {"0": root}
+    tan.meta["seq_nr"] = log.meta["seq_nr"] = 8
+    found = re.findall(r'(?:module = "([^"]*)", )?commsched.name', imported(graph))
+    assert found == ["layers.0.attention", "", "layers.0.attention", "a", "b", ""]
 
 
 @pytest.mark.parametrize("path, clean", [
@@ -168,27 +149,23 @@ def joint_of(model, *inputs):
         return aot_export_joint_with_descriptors(stack, model, inputs).graph_module
 
 
-def head_of(text):
-    return next(line for line in text.splitlines() if "func.func" in line)
-
-
-def roles_of(text):
-    return dict(
-        re.findall(r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"', head_of(text))
-    )
-
-
 def two_halves(g, x, tangent):
     y = g.add("sin", aten.sin, (x,), g.like(x))
     grad = g.add("mul", aten.mul.Tensor, (tangent, y), g.like(x))
     return y, y, grad
 
 
-def test_described_outputs_are_counted(imported):
+@pytest.fixture
+def joint(imported):
+    """The graph of Model, and its text."""
+    gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
+    return gm, imported(GraphSpec("joint", gm, "joint"))
+
+
+def test_described_outputs_are_counted(joint):
     """Its mutated buffers are the forward's results too, and a gradient that
     is None has no description."""
-    gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
-    text = imported(GraphSpec("joint", gm, "joint"))
+    gm, text = joint
     kinds = [type(d).__name__ for d in gm.graph.output_node().meta["desc"]]
     assert kinds.count("InputMutationAOTOutput") >= 2
     assert kinds[-1] == "NoneType"
@@ -196,16 +173,12 @@ def test_described_outputs_are_counted(imported):
     assert head_of(text).endswith(f"attributes {{{COUNT} = {expected} : i64}} {{")
 
 
-def test_every_argument_has_a_role(imported):
-    gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
-    text = imported(GraphSpec("joint", gm, "joint"))
-    found = roles_of(text)
+def test_every_argument_has_a_role(joint):
+    _, text = joint
+    found = roles(text)
     assert len(found) == head_of(text).partition(" -> ")[0].count("%")
-    count = {r: [*found.values()].count(r) for r in found.values()}
     # Weight and bias; two running statistics (their counter is a buffer too).
-    assert count["parameter"] == 5
-    assert count["input"] == 2
-    assert count["tangent"] == 2
+    assert Counter(found.values()) == {"parameter": 5, "input": 2, "tangent": 2}
 
 
 @pytest.mark.parametrize("name, role", [
@@ -218,56 +191,46 @@ def test_every_argument_has_a_role(imported):
     ("rng_state_0", "rng_state"),
     ("philox_seed", "rng_state"),
     ("fwd_seed_of_bwd_seed", "rng_state"),
-])
-def test_roles_of_undescribed_arguments(name, role):
-    gm = build([(name, (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
-    text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
-    assert roles_of(text) == {name: role}
-
-
-@pytest.mark.parametrize("description, role", [
     (descriptors.PhiloxForwardSeedAOTInput, "fwd_rng_state"),
     (descriptors.PhiloxForwardBaseOffsetAOTInput, "fwd_rng_state"),
     (descriptors.PhiloxBackwardSeedAOTInput, "bwd_rng_state"),
     (descriptors.PhiloxBackwardBaseOffsetAOTInput, "bwd_rng_state"),
 ])
-def test_roles_of_described_random_states(description, role):
-    gm = build([("x", (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
-    (node,) = gm.graph.find_nodes(op="placeholder")
-    node.meta["desc"] = description()
+def test_roles_of_described_random_states(name, role):
+    description, name = (None, name) if isinstance(name, str) else (name(), "x")
+    gm = build([(name, (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
+    if description is not None:
+        next(iter(gm.graph.nodes)).meta["desc"] = description
     text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
-    assert roles_of(text) == {"x": role}
+    assert roles(text) == {name: role}
 
 
 def test_given_number_of_outputs(imported):
     """A value that is returned twice counts twice."""
     gm = build([("primals_1", (4,)), ("tangents_1", (4,))], two_halves)
+    sin, mul = (node_of(gm, name) for name in ("sin", "mul"))
     text = imported(GraphSpec("joint", gm, "joint", num_fwd_outputs=2))
     assert f"{COUNT} = 2 : i64" in head_of(text)
     assert "return %sin, %sin, %mul" in text
-
-
-def test_outputs_that_are_no_tensors_do_not_count():
-    def body(g, x, tangent):
-        y, _, grad = two_halves(g, x, tangent)
-        return (None, y), (None, grad)
-
-    gm = build([("primals_1", (4,)), ("tangents_1", (4,))], body)
+    # Those that are no tensors do not count.
+    gm.graph.output_node().args = (((None, sin), (None, mul)),)
     text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=2))
     assert f"{COUNT} = 1 : i64" in head_of(text)
     assert "return %sin, %mul" in text
 
 
-def test_wrong_numbers_of_outputs_are_errors():
+def test_wrong_roles_kinds_and_numbers_of_outputs_are_errors():
     gm = build([("primals_1", (4,)), ("tangents_1", (4,))], two_halves)
     # An unknown one is left out.
     assert COUNT not in str(import_graph_module(gm, kind="joint"))
-    for kind, count, error in (
-        ("joint", 4, "4 outputs .* graph has 3"),
-        ("forward", 2, "kind is 'forward' and not"),
+    for given, error in (
+        ({"kind": "joint", "num_fwd_outputs": 4}, "4 outputs .* graph has 3"),
+        ({"kind": "forward", "num_fwd_outputs": 2}, "kind is 'forward' and not"),
+        ({"kind": "fwd"}, "kind 'fwd' of graph 'main'"),
+        ({"roles": {"primals_1": "weight"}}, "role 'weight' for 'primals_1'"),
     ):
         with pytest.raises(GraphImportError, match=error):
-            import_graph_module(gm, kind=kind, num_fwd_outputs=count)
+            import_graph_module(gm, **given)
     plain = descriptors.PlainAOTOutput
     gradient = descriptors.GradAOTOutput(descriptors.PlainAOTInput(0))
     gm.graph.output_node().meta["desc"] = [plain(0), gradient, plain(1)]

@@ -5,8 +5,10 @@ import re
 
 import pytest
 import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+import torch.distributed._functional_collectives as funcol
 from commsched.torch import GraphImportError
-from graphs import fake_trace, lines
+from graphs import fake_trace, gather, lines, node_of
 
 def test_symbolic_sizes_become_their_hints(imported):
     def f(x, w):
@@ -27,8 +29,6 @@ def unbacked():
         rows = torch.nonzero(mask)
         return rows.float() @ x
 
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
     mode = torch._subclasses.FakeTensorMode(
         shape_env=ShapeEnv(allow_dynamic_output_shape_ops=True)
     )
@@ -47,7 +47,7 @@ def test_size_without_a_hint_is_at_most_its_upper_bound(imported):
 def test_user_gives_a_hint(imported, name):
     graph = unbacked()
     if name != "u0":
-        (nonzero,) = [n for n in graph.graph.nodes if n.name == "nonzero"]
+        nonzero = node_of(graph, "nonzero")
         with graph.graph.inserting_after(nonzero):
             size = graph.graph.call_function(
                 torch.ops.aten.sym_size.int, (nonzero, 0), name=name
@@ -59,8 +59,6 @@ def test_user_gives_a_hint(imported, name):
 
 
 def scalar_graph(function, size=()):
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
     mode = torch._subclasses.FakeTensorMode(
         shape_env=ShapeEnv(allow_scalar_outputs=True)
     )
@@ -133,8 +131,6 @@ def test_splits_that_are_symbolic(fake_world, imported):
 
 def test_splits_from_a_list_of_a_tensor_as_dynamo_has_them(fake_world, imported):
     """Dynamo does not describe the elements of which it takes the items."""
-    import torch.distributed._functional_collectives as funcol
-
     fake_world(2)
     group = torch.distributed.group.WORLD
 
@@ -209,47 +205,18 @@ def test_rows_of_an_exchange(fake_world, imported, check, hints, expected):
     assert expected_sizes(text) == [expected] * 2
 
 
-def test_experts_import(fake_world, imported, monkeypatch):
-    """Expert parallelism as Dynamo and Inductor have it, forward and backward:
-    each exchange depends on the numbers of its rows."""
-    import captures
-
-    fake_world(2)
-    monkeypatch.syspath_prepend(str(captures.PARALLELISMS))
-    import parallelisms
-
-    for backend in captures.BACKENDS:
-        step = parallelisms.CASES["expert parallelism"]()
-        capture = captures.graphs_of_step(step, backend)
-        text = imported(*capture.specs())
-        exchanges = [l for l in text.splitlines() if ".all_to_all %" in l]
-        assert len(exchanges) == 10
-        rows = [l for l in exchanges if "future<tensor<?x32xf32>>" in l]
-        assert len(rows) == 8
-        assert text.count('"commsched.splits"') == 16
-        assert 'module = "layers.1.mlp", commsched.name' in exchanges[5]
-
-
 # -- Times that are given for nodes.
 
 
 def graph(group):
-    c10d = torch.ops._c10d_functional
-
     def f(x, y):
-        z = c10d.all_gather_into_tensor(x, 2, group)
-        return torch.mm(c10d.wait_tensor(z), y)
+        return torch.mm(gather(x, group), y)
 
     return fake_trace(f, torch.empty(4, 8), torch.empty(8, 4))
 
 
 def test_times_by_node(fake_world, imported):
-    times = {
-        "all_gather_into_tensor": 7000,
-        "wait_tensor": 5,
-        "mm": 0,
-        "other": 1,
-    }
+    times = {"all_gather_into_tensor": 7000, "wait_tensor": 5, "mm": 0, "other": 1}
     gather, wait, mm = lines(imported(graph(fake_world(2)), runtimes=times))
     assert "commsched.runtime_ns = 7000 : i64" in gather
     assert "runtime_ns" not in wait

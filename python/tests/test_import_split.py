@@ -6,13 +6,18 @@ import re
 
 import pytest
 import torch
+from commsched.options import ScheduleOptions
+from commsched.torch import Options
 from commsched.torch.importer.aliases import Operand
 from commsched.torch.importer.calls import operands_of
+from commsched.torch.importer.environment import Bound, bind_structure
 from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.split_views import reshape_axes
 from commsched.torch.importer.targets import operator_name
 from commsched.torch.importer.types import Values, leaves
 from graphs import fake_trace, lines
+from test_import_sizes import scalar_graph
+from torch_step import StepOptions, trace_module
 
 
 @pytest.mark.parametrize("operand, result, text", [
@@ -57,16 +62,11 @@ def test_rules_can_be_left_out(imported):
 
 def test_frontends_do_not_split():
     """Their ways back know no chunks."""
-    from commsched.options import ScheduleOptions
-    from commsched.torch.compiling.options import Options
-
     for options in (ScheduleOptions(), Options()):
         assert "split=off" in options.pipeline_flag()
 
 
 def test_dimensions_of_unknown_size_are_whole(imported):
-    from test_import_sizes import scalar_graph
-
     def f(x, y):
         n = x.item()
         torch._check(n >= 0)
@@ -98,21 +98,15 @@ def node_of(function, operands, results):
 
 def rule_of(node):
     values = Values()
-    tensors = [
-        Operand(source, facts, argument)
-        for source, facts, argument in _operands(node, values)
-    ]
-    return SplitRules(values).of(node, tensors, leaves(values.of(node)))
-
-
-def _operands(node, values):
-    from commsched.torch.importer.environment import Bound, bind_structure
 
     def environment(source):
         return bind_structure(values.of(source), lambda f: Bound(None, f))
 
-    for operand, _ in operands_of(node, environment):
-        yield operand.node, operand.facts, operand.argument
+    tensors = [
+        Operand(operand.node, operand.facts, operand.argument)
+        for operand, _ in operands_of(node, environment)
+    ]
+    return SplitRules(values).of(node, tensors, leaves(values.of(node)))
 
 
 def reals(*shape):
@@ -319,22 +313,16 @@ ON_GPUS = {
 }
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        {"model": "llama3-tiny", "shards": 2, "tensor": 2},
-        {"model": "experts-tiny", "shards": 2, "experts": 2},
-    ],
-    ids=["tensor", "experts"],
-)
-def test_operators_of_traced_steps_are_tested(step):
-    from torch_step import StepOptions, trace_module
-
-    text = str(trace_module(StepOptions(sequence=64, **step)))
-    seen = set(re.findall(r'compute "([^"]*)"[^\n]* split = "', text))
-    assert len(seen) > 30
+def test_operators_of_traced_steps_are_tested():
     known = {operator_name(node_of(*case(name)[:3])) for name in CASES}
-    assert seen <= known | ON_GPUS
+    for options in (
+        StepOptions("llama3-tiny", 2, sequence=64, layers=1, tensor=2),
+        StepOptions("experts-tiny", 2, sequence=64, experts=2),
+    ):
+        text = str(trace_module(options))
+        seen = set(re.findall(r'compute "([^"]*)"[^\n]* split = "', text))
+        assert len(seen) > 30
+        assert seen <= known | ON_GPUS
 
 
 # -- Runs an operator in chunks, as its rule says.

@@ -3,6 +3,8 @@
 
 import pytest
 import torch
+from torch._dynamo.backends.common import aot_autograd
+from commsched.torch import ImportOptions
 from graphs import build, lines
 from torch._functorch import config, partitioners
 from torch.utils.checkpoint import CheckpointPolicy
@@ -20,8 +22,6 @@ class _Traced(Exception):
 
 def traced(settings):
     """The halves of a step in which PyTorch offloads the results of `tanh`."""
-    from torch._dynamo.backends.common import aot_autograd
-
     found = []
 
     def partition(joint, inputs, **given):
@@ -141,8 +141,6 @@ def _transfers_number(b, x):
     (_transfers_number, "transfers 3, not a node"),
 ])
 def test_errors_name_the_node(body, message):
-    from commsched.torch import ImportOptions
-
     gm = build([("x", (4, 8))], body)
     with pytest.raises(GraphImportError) as error:
         import_graphs([GraphSpec("f", gm)], ImportOptions({"g": 2}))

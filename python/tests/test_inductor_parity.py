@@ -4,36 +4,28 @@ on fewer steps than there."""
 
 import json
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
+from torch._inductor import comms
+import compare as run
+import random_steps
 from commsched import opt
 from ranks import run_ranks
 from seeds import seeds
 
-FOLDER = Path(__file__).parents[2] / "testsupport" / "inductor"
-
-
 @pytest.fixture
-def parity(built, monkeypatch):
+def parity(built):
     """The harness and its options; skipped where it cannot run."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import compare as run
-
     if reason := run.get_skip_reason():
         pytest.skip(reason)
-    tool = built("commsched-parity")
-    options = SimpleNamespace(tool=tool, graphs=25)
-    return run, options
+    return run, SimpleNamespace(tool=built("commsched-parity"), graphs=25)
 
 
 def draw(parity, folder, seed):
     """The problems of random steps, with CommSched's answers."""
     run, options = parity
-    import random_steps
-
     path = folder / "steps.mlir"
     path.write_text(random_steps.generate(options.graphs, seed))
     return list(run.dump(options, str(path), [*run.ALL]))
@@ -110,8 +102,6 @@ class Node:
 
 def aligned(rank, times):
     """What PyTorch makes of the times of a rank."""
-    from torch._inductor import comms
-
     nodes = [Node(time) for time in times[rank]]
     comms.align_runtime_estimations_across_all_distributed_ranks(nodes)
     return [node.override_estimated_runtime for node in nodes]

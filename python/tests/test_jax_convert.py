@@ -188,17 +188,15 @@ def run_shell(command, folder, **keywords):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["custom.mlir", "jax.mlirbc", "artifact.mlirbc", "text.hlo"]
-)
-def test_the_command_in_the_error_works(files, opt_program, tmp_path, name):
+def test_the_command_in_the_error_works(files, opt_program, tmp_path):
     (tmp_path / "a b").mkdir()
-    source = tmp_path / "a b" / name
-    source.write_bytes((files / name).read_bytes())
-    command = shlex.join([opt_program, f"a b/{name}"])
-    failed = run_shell(command, tmp_path)
-    assert failed.returncode == 1
-    said = re.search(r"first: (python -m .*)", failed.stderr.decode())[1]
+    for name in ("jax.mlirbc", "artifact.mlirbc", "text.hlo", "custom.mlir"):
+        source = tmp_path / "a b" / name
+        source.write_bytes((files / name).read_bytes())
+        failed = run_shell(shlex.join([opt_program, f"a b/{name}"]), tmp_path)
+        assert failed.returncode == 1
+        said = re.search(r"first: (python -m .*)", failed.stderr.decode())[1]
+        assert name in said
     done = run_shell(said, tmp_path)
     assert done.returncode == 0, done.stderr
     written = source.with_suffix(".generic.mlir")
@@ -215,32 +213,33 @@ def test_writes_bytecode_and_reads_standard_input(files, tmp_path):
     assert b"commsched.all_gather" in opt.run_bytes(written, *READ)
 
 
-def fails(content, tmp_path):
-    (tmp_path / "program").write_bytes(content)
-    command = "python -m commsched.jax.convert program -o out"
-    done = run_shell(command, tmp_path)
-    assert done.returncode == 1 and not (tmp_path / "out").exists()
-    said = done.stderr.decode()
-    assert said.startswith("error: program: ") and "Traceback" not in said
-    return said
-
-
 @pytest.mark.parametrize("content, expected", [
+    (None, "No such file or directory"),
     (b"hello", "cannot be read as MLIR text"),
     (b"", "it is empty"),
     (b"\0\1\2\3", "cannot be read as HLO proto"),
     (b"\x0a\x03\x00bc", "cannot be read as HLO proto"),
     (b"ML\xefRbroken", "cannot be read as MLIR bytecode"),
     (b"HloModule m\nnonsense", "cannot be read as HLO text"),
-    (FATAL.encode(), "jaxlib ended its process: Check failed: "),
 ])
-def test_what_cannot_be_read_is_said(tmp_path, content, expected):
-    assert expected in fails(content, tmp_path)
+def test_what_cannot_be_read_is_said(
+    tmp_path, monkeypatch, capfd, content, expected
+):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "program").write_bytes(content)
+    assert convert.main(["program", "-o", "out"]) == 1
+    assert not (tmp_path / "out").exists()
+    said = capfd.readouterr().err
+    assert said.startswith("error: program: ") and "Traceback" not in said
+    assert expected in said
 
 
-def test_a_missing_file_is_said(tmp_path):
-    done = run_shell("python -m commsched.jax.convert none", tmp_path)
-    assert done.stderr == b"error: none: No such file or directory\n"
+def test_jaxlib_ends_another_process(tmp_path):
+    (tmp_path / "program").write_text(FATAL)
+    done = run_shell("python -m commsched.jax.convert program -o out", tmp_path)
+    assert done.returncode == 1 and not (tmp_path / "out").exists()
+    assert b"jaxlib ended its process: Check failed: " in done.stderr
 
 
 def test_without_jax_one_line_says_what_to_install(tmp_path):
@@ -271,13 +270,12 @@ in_source = pytest.mark.skipif(
 
 
 @in_source
-@pytest.mark.parametrize("name", ["custom.mlir", "text.hlo", "artifact.mlirbc"])
-def test_commands_convert_by_themselves(files, opt_program, name):
+@pytest.mark.parametrize("source", ["custom.mlir", "- < text.hlo", "< artifact.mlirbc"])
+def test_commands_convert_by_themselves(files, opt_program, source):
     flags = "--convert-stablehlo-to-commsched -o - "
-    for source in (name, f"- < {name}", f"< {name}"):
-        done = run_command(flags + source, files, opt_program)
-        assert done.returncode == 0, done.stderr
-        assert b"commsched.all_gather" in done.stdout
+    done = run_command(flags + source, files, opt_program)
+    assert done.returncode == 0, done.stderr
+    assert b"commsched.all_gather" in done.stdout
 
 
 @in_source

@@ -3,15 +3,18 @@
 conversion of saved values against those of PyTorch, by testsupport/partitions, on
 fewer graphs than there."""
 
-from pathlib import Path
-
 import pytest
 import torch
+import cases
+import compare_partitions
+import rewrites
+import torch_partitioners
+from commsched.torch import Options, Partitioner, ScheduleError
+from graphs import node_of
+from partition_models import MODELS
 from seeds import runs, turns
-#: As torch_partitioners.OWN_DEFAULT.
-OWN_DEFAULT = "default of PyTorch 2.13"
+from torch_partitioners import OWN_DEFAULT
 
-FOLDER = Path(__file__).parents[2] / "testsupport" / "partitions"
 FAMILIES = ("random", "seeded", "marked")
 RANDOM = [f"{FAMILIES[i % 3]} {i}" for i in range(6 * runs())]
 SMALL = ("MLP", "dropout")
@@ -21,21 +24,14 @@ RARE = ("seeded 69", "marked 354")
 
 
 @pytest.fixture
-def comparison(monkeypatch):
+def comparison():
     """The module that compares; skipped with another PyTorch."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import compare_partitions as compare
-    import torch_partitioners
-
     if reason := torch_partitioners.get_skip_reason():
         pytest.skip(reason)
-    return compare
+    return compare_partitions
 
 
 def captured(name):
-    import cases
-    from partition_models import MODELS
-
     if name in MODELS:
         return cases.capture(name, *MODELS[name])
     family, seed = name.split()
@@ -89,9 +85,6 @@ def test_every_difference_is_explained(comparison, opt_program, tmp_path, name):
 def test_both_halves_are_rewritten_alike(comparison, opt_program, name):
     """An order is the same without exceptions; of saved values in 8 bits, what
     differs is known."""
-    import cases
-    import rewrites
-
     order = rewrites.compare_order(captured(name))
     assert order.same and order.count > 5, order
     family, seed = name.split()
@@ -105,9 +98,6 @@ def test_both_halves_are_rewritten_alike(comparison, opt_program, name):
 @pytest.mark.parametrize("partition", ["default", "min-cut"])
 def test_seeds_stay_with_their_half(comparison, opt_program, partition):
     """Through the partitioner that torch.compile gets."""
-    from commsched.torch.compiling.options import Options
-    from commsched.torch.compiling.partitioner import Partitioner
-
     case = captured("seeded 1")
     forward, backward = Partitioner(Options(partition=partition, strict=True))(
         case.graph, (), num_fwd_outputs=1
@@ -127,13 +117,9 @@ def test_seeds_stay_with_their_half(comparison, opt_program, partition):
 def test_a_seed_of_the_backward_that_the_forward_reads_is_named(
     comparison, opt_program
 ):
-    from commsched.torch.compiling.options import Options
-    from commsched.torch.compiling.partitioner import Partitioner
-    from commsched.torch.compiling.schedule import ScheduleError
-
     case = captured("seeded 1")
     graph = case.graph.graph
-    (seed,) = (node for node in graph.nodes if node.name == "bwd_seed_0")
+    seed = node_of(case.graph, "bwd_seed_0")
     results = list(graph.output_node().args[0])
     loss = results[0]
     with graph.inserting_before(graph.output_node()):

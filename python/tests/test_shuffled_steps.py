@@ -2,14 +2,14 @@
 """commsched-pipeline on programs whose operations are written in a random order."""
 
 import itertools
-import pathlib
 import subprocess
 
 import pytest
 
+import compare_rules as compare
+import shuffled_steps
 from seeds import runs, turns
 
-SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
 #: Seeds of random steps for which all of this holds. It does not for all: with 2 a
 #: random order takes 6.5 % longer within one budget.
 HELD = (23,)
@@ -23,15 +23,6 @@ BUDGETS = 2
 TOLERANCE, AGAIN = 0.01, 0.001
 
 
-@pytest.fixture
-def compare(monkeypatch):
-    for name in ("rules", "steps"):
-        monkeypatch.syspath_prepend(str(SUPPORT / name))
-    import compare_rules
-
-    return compare_rules
-
-
 def list_budgets(least: int, peak: int) -> list[int]:
     """From the least peak on, by twentieths of the input's peak to twice that."""
     budgets = list(range(least, 2 * peak + 1, max(peak // 20, 1)))
@@ -39,11 +30,9 @@ def list_budgets(least: int, peak: int) -> list[int]:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_any_order_is_scheduled_as_well(compare, opt_program, tmp_path, depth):
+def test_any_order_is_scheduled_as_well(opt_program, tmp_path, depth):
     """Within no budget a step is longer than within a smaller one, or than what the
     program makes of the order that it is written in; and the answer stays."""
-    import shuffled_steps
-
     tool = compare.Tool(opt_program, tmp_path)
     for seed in turns(HELD, 1):
         written, source = tmp_path / "written.mlir", tmp_path / "shuffled.mlir"

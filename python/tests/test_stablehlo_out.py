@@ -283,29 +283,29 @@ def test_buckets(case):
 SPREAD = "func.func(commsched-raise-comms,commsched-sink-waits)"
 
 
-@pytest.mark.parametrize("version", ["1.16", "1.17"])
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
-def test_jaxlib_reads_spread_models(model, version):
+def test_jaxlib_reads_spread_models(model):
     """Starts are as early, and waits as late, as they can be."""
     module = model.lower()
     text = module.operation.get_asm(print_generic_op_form=True)
-    written = opt.run(
-        text,
-        "--pass-pipeline=builtin.module(convert-stablehlo-to-commsched,"
-        f"{SPREAD},{OUT}{{version={version}}})",
-        "--mlir-print-op-generic",
-        timeout=60,
-    )
-    private.parse_like(module, written)
-    for name in ("all_gather", "all_reduce", "reduce_scatter"):
-        operation = f'"stablehlo.{name}"('
-        assert written.count(operation) == text.count(operation)
-    before, after = (
-        [t.count(f'"stablehlo.async_{end}"') for end in ("start", "done")]
-        for t in (text, written)
-    )
-    assert after[0] == after[1]
-    assert after == [0, 0] if version == "1.16" else after >= before
+
+    def count(text, *names):
+        return [text.count(f'"stablehlo.{name}"(') for name in names]
+
+    for version in ("1.16", "1.17"):
+        written = opt.run(
+            text,
+            "--pass-pipeline=builtin.module(convert-stablehlo-to-commsched,"
+            f"{SPREAD},{OUT}{{version={version}}})",
+            "--mlir-print-op-generic",
+            timeout=60,
+        )
+        private.parse_like(module, written)
+        kinds = ("all_gather", "all_reduce", "reduce_scatter")
+        assert count(written, *kinds) == count(text, *kinds)
+        before, after = (count(t, "async_start", "async_done") for t in (text, written))
+        assert after[0] == after[1]
+        assert after == [0, 0] if version == "1.16" else after >= before
 
 
 def random_like(seed, abstract):

@@ -20,6 +20,7 @@ from commsched.torch.measuring.collectives import _coalesced_sizes, _steps
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
 from compiled_steps import explained
+from graphs import calls
 from ranks import run_ranks
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -31,13 +32,6 @@ def make_step(compile):
         torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)))
     return lambda: model(torch.ones(2, 8)).sum().backward()
 """
-
-
-@pytest.fixture
-def fake_group():
-    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
-    yield
-    dist.destroy_process_group()
 
 
 @pytest.fixture
@@ -71,9 +65,7 @@ def test_every_operator_of_a_graph_is_timed(graphs):
 
 def test_an_operator_that_fails_is_left_out_with_its_reason(graphs):
     gm = graphs[0]
-    node = gm.graph.find_nodes(
-        op="call_function", target=torch.ops.aten.addmm.default
-    )[0]
+    node, *_ = calls(gm, torch.ops.aten.addmm.default)
     node.kwargs = {"beta": "many"}
     text, messages = signature(node), []
     entries = measure.measure_operators([gm], repeats=1, report=messages.append)
@@ -84,20 +76,28 @@ def test_an_operator_that_fails_is_left_out_with_its_reason(graphs):
 
 
 def _rows(rank):
-    """Rows of the group of both ranks, and what a group of the first alone
-    gives on each."""
+    """Rows of the group of both ranks, what a group of the first alone gives on
+    each, and which rank's times count."""
     rows = measure.measure_collectives(
         sizes=[1024, 4096], kinds=["all_gather", "barrier"], repeats=1
     )
     alone = dist.new_group([0], group_desc="alone")
     with pytest.raises(RuntimeError) as refused:
         measure.measure_collectives([dist.group.WORLD, alone])
-    return rows, str(refused.value)
+    # The times that count where rank 0 waits, of a gather and of a message.
+    world, device = dist.group.WORLD, torch.device("cpu")
+    now, times = time.monotonic(), [2 - rank, 2 - rank]
+    counted = [
+        collectives._of_all(times, now, world, kind, device)[0]
+        for kind in ("all_gather", "send")
+    ]
+    return (rows, str(refused.value)), counted
 
 
 def test_rows_of_a_group():
-    (rows, refused), *others = run_ranks(_rows, 2)
-    assert others == [(rows, refused)]
+    (found, counted), (other, _) = run_ranks(_rows, 2)
+    assert other == found and counted == [[1.0, 1.0], [2.0, 2.0]]
+    rows, refused = found
     assert [tuple(row.values())[:-1] for row in rows] == [
         ("all_gather", 2, 1, 1024),
         ("all_gather", 2, 1, 1024, 8),
@@ -153,7 +153,13 @@ def test_coalesced_sizes_lie_between_measured_ones():
     assert slowest([rates, others]) == {"kernel_launch_ns": 2, "memory_gb_s": 5}
 
 
-def test_what_cannot_be_measured_is_refused(fake_group, tmp_path):
+def test_collectives_need_a_process_group():
+    with pytest.raises(RuntimeError, match="no process group is initialized"):
+        measure.measure_collectives()
+
+
+def test_what_cannot_be_measured_is_refused(fake_world, tmp_path):
+    fake_world(4)
     for group in (None, "tp", 3):
         with pytest.raises(RuntimeError, match=f"has {group!r}, which is no proc"):
             measure.measure_collectives([group])
@@ -164,11 +170,6 @@ def test_what_cannot_be_measured_is_refused(fake_group, tmp_path):
     with pytest.raises(OSError):
         measure.measure(str(tmp_path / "no" / "profile.json"), kinds=[], repeats=1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_collectives_need_a_process_group():
-    with pytest.raises(RuntimeError, match="no process group is initialized"):
-        measure.measure_collectives()
 
 
 def test_rates_of_the_processor(opt_program, tmp_path):
@@ -296,21 +297,6 @@ def test_what_calls_wait_counts_in_the_mean_of_all_small_ones():
     assert expected(few=[3, 4, 2], large=[7]) == [3, 8]
     # A single call of many that takes long does not count.
     assert expected(few=[3] * 49 + [900]) == [3]
-
-
-def test_of_ranks_the_one_that_is_waited_for_counts():
-    least, most = run_ranks(_waited, 2)[0]
-    assert least == [1.0, 1.0] and most == [2.0, 2.0]
-
-
-def _waited(rank):
-    """The times that count where rank 0 waits, of a gather and of a message."""
-    world, device = dist.group.WORLD, torch.device("cpu")
-    times = [2 - rank, 2 - rank]
-    return [
-        collectives._of_all(times, time.monotonic(), world, kind, device)[0]
-        for kind in ("all_gather", "send")
-    ]
 
 
 @pytest.mark.parametrize(

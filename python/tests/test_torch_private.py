@@ -17,64 +17,28 @@ SHARED = {"_parameters"}
 
 
 def is_private(path):
-    """Whether a dotted path leads through a private name of torch."""
-    parts = path.split(".")
-    return (
-        parts[0] == "torch"
-        and not path.startswith("torch.ops.")
-        and any(p.startswith("_") and not p.startswith("__") for p in parts)
-    )
+    """Whether a dotted path leads through a private name."""
+    return any(p.startswith("_") and not p.startswith("__") for p in path.split("."))
 
 
-class Uses(ast.NodeVisitor):
-    """The private names of torch that a module imports or reaches."""
-
-    def __init__(self, tree):
-        self.found = []
-        self._modules = {"torch": "torch"}
-        self._known = names_defined(tree) | SHARED
-        self.visit(tree)
-
-    def visit_Import(self, node):
-        for alias in node.names:
-            self._check(alias.name)
-            if alias.asname and alias.name.startswith("torch"):
-                self._modules[alias.asname] = alias.name
-
-    def visit_ImportFrom(self, node):
-        for alias in node.names:
-            path = f"{node.module}.{alias.name}"
-            self._check(path)
-            if path.startswith("torch."):
-                self._modules[alias.asname or alias.name] = path
-
-    def visit_Assign(self, node):
-        path = self._path(node.value)
-        if path is not None and isinstance(node.targets[0], ast.Name):
-            self._modules[node.targets[0].id] = path
-        self.generic_visit(node)
-
-    def visit_Attribute(self, node):
-        path = self._path(node)
-        if path is not None:
-            self._check(path)
-            return
-        if is_private(f"torch.{node.attr}") and node.attr not in self._known:
-            self.found.append(ast.unparse(node))
-        self.generic_visit(node)
-
-    def _check(self, path):
-        if is_private(path):
-            self.found.append(path)
-
-    def _path(self, node):
-        """The dotted path of an attribute of an imported name of torch."""
-        if isinstance(node, ast.Name):
-            return self._modules.get(node.id)
-        if isinstance(node, ast.Attribute):
-            base = self._path(node.value)
-            return None if base is None else f"{base}.{node.attr}"
-        return None
+def private_uses(tree):
+    """The private names of torch that a module imports, and the private attributes
+    that it reaches and does not have itself."""
+    known, found, operators = names_defined(tree) | SHARED, [], ["torch.ops"]
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            paths = [base + alias.name for alias in node.names]
+            found += [p for p in paths if p.startswith("torch.") and is_private(p)]
+        elif isinstance(node, ast.Assign):
+            if ast.unparse(node.value).startswith("torch.ops."):
+                operators.append(ast.unparse(node.targets[0]))
+        elif isinstance(node, ast.Attribute):
+            path = ast.unparse(node)
+            is_operator = any(path.startswith(f"{name}.") for name in operators)
+            if is_private(node.attr) and not is_operator and node.attr not in known:
+                found.append(path)
+    return found
 
 
 def names_defined(tree):
@@ -93,7 +57,7 @@ def names_defined(tree):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_private_names_are_declared(path):
     """Modules in private/ import them from `names`, too."""
-    found = Uses(ast.parse(path.read_text(encoding="utf-8"))).found
+    found = private_uses(ast.parse(path.read_text(encoding="utf-8")))
     if path.parent.name == "private":
         # They also read private attributes of objects.
         found = [use for use in found if use.startswith("torch.")]

@@ -7,6 +7,7 @@ import time
 import pytest
 import torch
 import commsched.torch as cs
+import seeds
 from commsched.torch import Options, OptionsError, RanksSilent
 from commsched.torch.compiling import contest
 from commsched.torch.compiling.records import Record
@@ -66,19 +67,15 @@ def entrant(fake_world, monkeypatch):
 def test_the_faster_one_is_kept(entrant, monkeypatch, seconds, kept, words):
     monkeypatch.setattr(contest, "time", Clock(*seconds))
     ran, record = [], Record("forward")
-    run = entrant.against(
-        lambda args: ran.append("o"), lambda args: ran.append("s"), record
-    )
+    graphs = (lambda args: ran.append("o"), lambda args: ran.append("s"))
+    run = entrant.against(*graphs, record)
     for _ in range(7):
         run([])
     assert "".join(ran) == "soso" + 3 * kept
     assert len(record.notes) == 1 and words in record.notes[0]
     # What is compiled again does not begin anew, but says what was decided.
     again = Record("forward")
-    run = entrant.against(
-        lambda args: ran.append("o"), lambda args: ran.append("s"), again
-    )
-    run([])
+    entrant.against(*graphs, again)([])
     assert ran[-1] == kept and again.notes == record.notes
 
 
@@ -132,7 +129,7 @@ def test_all_ranks_that_depend_on_each_other_decide_alike():
     assert decided(times, range(4)) == dict.fromkeys(range(4), False)
 
 
-def test_all_ranks_keep_the_schedule_that_one_has_nothing_against():
+    # All keep the schedule that one has nothing against.
     times = [(1.0, 2.0)] * 4
     assert decided(times, range(4)) == dict.fromkeys(range(4), False)
     times[3] = (None, 2.0)
@@ -155,9 +152,9 @@ def _trained(rank, inner, seconds):
     return said, [(c.winner, c.runs) for c in held]
 
 
-@pytest.mark.parametrize(
-    "inner, kept", [("eager", True), ("eager", False), ("inductor", False)]
-)
+@pytest.mark.parametrize("inner, kept", [
+    ("eager", True), *seeds.turns([("eager", False), ("inductor", False)], 1)
+])
 def test_ranks_keep_one_graph_and_all_bits(inner, kept):
     # Rank 1 alone would decide otherwise.
     seconds = [(4.0, 9.0), (2.0, 1.0)] if kept else [(9.0, 4.0), (1.0, 2.0)]
