@@ -29,6 +29,9 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.utils.checkpoint import checkpoint
 
+import commsched.torch as cs
+from commsched.torch.compiling import records
+
 WIDTH, VOCABULARY, STEPS = 32, 52, 3
 
 
@@ -325,8 +328,6 @@ def load_saved(case: str, model, optimizer):
 def compare(rank: int, case: str, inner: str):
     """Trains both models; then saves, releases and trains on. Returns what differs,
     and what `explain` says."""
-    import commsched.torch as cs
-
     warnings.filterwarnings("ignore", ".*all_gather.*deprecated.*")
     differing, told, states = [], [], []
     said = io.StringIO()
@@ -381,6 +382,16 @@ def compare_all(rank: int, cases: list[str], inner: str):
     return {case: compare(rank, case, inner) for case in cases}
 
 
+def adopted(model: nn.Module, way: str):
+    """What calls a model that is left as it is, adopted, or compiled besides."""
+    if way != "plain":
+        cs.adopt(model)
+    if way != "compiled":
+        return model
+    torch._dynamo.reset()
+    return torch.compile(model, backend="commsched", options={"inner": "eager"})
+
+
 class Twice(nn.Module):
     """Uses a parameter before and behind a break of the graph."""
 
@@ -397,20 +408,13 @@ class Twice(nn.Module):
 def accumulate_twice(rank: int, is_replica: bool, way: str):
     """Gradients of three steps of three micro-batches each, of which the last reduces.
     An adopted model gets other parameters with the same values between them."""
-    import commsched.torch as cs
-
     torch.manual_seed(0)
     model = Twice()
     if is_replica:
         model = nn.parallel.DistributedDataParallel(model)
     else:
         fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
-    call = model
-    if way != "plain":
-        cs.adopt(model)
-    if way == "compiled":
-        torch._dynamo.reset()
-        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    call = adopted(model, way)
     generator = torch.Generator().manual_seed(rank)
     found, seen = [], []
     for _ in range(3):
@@ -429,14 +433,6 @@ def accumulate_twice(rank: int, is_replica: bool, way: str):
     return found
 
 
-def accumulate_all_ways(rank: int):
-    return {
-        (is_replica, way): accumulate_twice(rank, is_replica, way)
-        for is_replica in (False, True)
-        for way in ("plain", "eager", "compiled")
-    }
-
-
 def make_pair():
     """Models of one class over two meshes."""
     for shape in ((2,), (2, 1)):
@@ -450,8 +446,6 @@ def interrupt(rank: int, is_adopted: bool):
     """Losses and parameters of both models of a pair, of which compiled code of one
     function trains the first. A micro-batch of it raises, and the model is released
     and adopted again."""
-    import commsched.torch as cs
-
     model, other = make_pair()
     optimizer = torch.optim.SGD([*model.parameters(), *other.parameters()], lr=0.1)
 
@@ -493,8 +487,6 @@ def interrupt(rank: int, is_adopted: bool):
 def train_half(rank: int, is_adopted: bool):
     """Losses and parameters of a model whose layers alone are under `fully_shard`,
     with hooks of the user's own at the first, and what those have seen."""
-    import commsched.torch as cs
-
     torch.manual_seed(0)
     model = Net(tied=False)
     seen = []
@@ -508,11 +500,7 @@ def train_half(rank: int, is_adopted: bool):
         lambda module, gradients, _: seen.append(gradients[0].abs().sum().item())
     )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    call = model
-    if is_adopted:
-        torch._dynamo.reset()
-        cs.adopt(model)
-        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    call = adopted(model, "compiled" if is_adopted else "plain")
     generator = torch.Generator().manual_seed(rank)
     losses = []
     for _ in range(STEPS):
@@ -532,16 +520,10 @@ class Hidden(nn.Linear):
 def use_hidden(rank: int, way: str):
     """The gradients of three backwards of a replica that uses a parameter without
     reading it, of which the second reduces no gradients; and warnings."""
-    import commsched.torch as cs
-    from commsched.torch.compiling import records
-
     torch.manual_seed(0)
     records.reset()
-    model = call = nn.parallel.DistributedDataParallel(Hidden(8, 8))
-    if way != "plain":
-        cs.adopt(model)
-    if way == "compiled":
-        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    model = nn.parallel.DistributedDataParallel(Hidden(8, 8))
+    call = adopted(model, way)
     generator = torch.Generator().manual_seed(rank)
     found = []
     with warnings.catch_warnings(record=True) as said:
@@ -557,7 +539,12 @@ def use_hidden(rank: int, way: str):
 
 
 def check_all(rank: int):
-    return accumulate_all_ways(rank), [
+    ways = ("plain", "eager", "compiled")
+    return {
+        (is_replica, way): accumulate_twice(rank, is_replica, way)
+        for is_replica in (False, True)
+        for way in ways
+    }, [
         [run(rank, is_adopted) for is_adopted in (False, True)]
         for run in (interrupt, train_half)
-    ], [use_hidden(rank, way) for way in ("plain", "eager", "compiled")]
+    ], [use_hidden(rank, way) for way in ways]

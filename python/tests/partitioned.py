@@ -210,6 +210,12 @@ def case(name):
 
 def joint_graph(name="attention", dtype=torch.float32):
     """A joint graph, and how many outputs are the forward's."""
+    joint, count = _joint_graph(name, dtype)
+    return copy.deepcopy(joint), count
+
+
+@functools.cache
+def _joint_graph(name, dtype):
     model, inputs, dynamic = case(name)
     found = []
 

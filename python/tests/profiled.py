@@ -14,6 +14,17 @@ from commsched.torch import import_graphs
 STEPS = 3
 
 
+def record_steps(step, path):
+    with profile(
+        activities=[ProfilerActivity.CPU], record_shapes=True,
+        schedule=schedule(wait=0, warmup=1, active=STEPS, repeat=1),
+    ) as recorded:
+        for _ in range(STEPS + 1):
+            step()
+            recorded.step()
+    recorded.export_chrome_trace(path)
+
+
 class _Block(torch.nn.Module):
     def __init__(self, size):
         super().__init__()
@@ -29,7 +40,6 @@ class _Block(torch.nn.Module):
 def record(_, folder):
     """Writes the trace and the program, forward and backward, into the
     folder."""
-    torch.set_num_threads(1)
     capture = Capture()
 
     def keep(graph):
@@ -45,14 +55,7 @@ def record(_, folder):
             "cpp.enable_kernel_profile": True})
     x = torch.randn(256, 64)
     compiled(x).backward()
-    with profile(
-        activities=[ProfilerActivity.CPU], record_shapes=True,
-        schedule=schedule(wait=0, warmup=1, active=STEPS, repeat=1),
-    ) as recorded:
-        for _ in range(STEPS + 1):
-            compiled(x).backward()
-            recorded.step()
-    recorded.export_chrome_trace(f"{folder}/step.json.gz")
+    record_steps(lambda: compiled(x).backward(), f"{folder}/step.json.gz")
     with open(f"{folder}/step.mlir", "w", encoding="utf-8") as file:
         file.write(str(import_graphs(capture.specs())))
 
@@ -68,13 +71,5 @@ def _collectives(x, w):
 
 def record_ranks(rank, folder):
     """Writes the rank's trace into the folder."""
-    torch.set_num_threads(1)
     x, w = torch.ones(32, 64), torch.ones(64, 64)
-    with profile(
-        activities=[ProfilerActivity.CPU], record_shapes=True,
-        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
-    ) as recorded:
-        for _ in range(4):
-            _collectives(x, w)
-            recorded.step()
-    recorded.export_chrome_trace(f"{folder}/{rank}.json.gz")
+    record_steps(lambda: _collectives(x, w), f"{folder}/{rank}.json.gz")

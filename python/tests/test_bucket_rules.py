@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """commsched-pipeline against simple rules of merging, by testsupport/rules."""
 
-import io
 import itertools
 import json
-import pathlib
 import re
 import subprocess
 
 import pytest
 
+import compare_rules as compare
 import seeds
+import split_steps
 from seeds import turns
 
-SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
 #: Seeds of random steps for which no rule is shorter. For 26 one is, by 1.6 %, and
 #: for 84 by 0.2 %.
 HELD = (*range(21, 26), *range(27, 64), *range(109, 126))
@@ -26,51 +25,11 @@ LIMITED = (21, 26, 27, 28)
 
 
 @pytest.fixture
-def compare(monkeypatch):
-    for name in ("rules", "steps"):
-        monkeypatch.syspath_prepend(str(SUPPORT / name))
-    import compare_rules
-
-    return compare_rules
-
-
-@pytest.fixture
-def tool(compare, opt_program, tmp_path):
+def tool(opt_program, tmp_path):
     return compare.Tool(opt_program, tmp_path)
 
 
-def make_step(*options):
-    import make_step
-
-    arguments = make_step.make_parser("").parse_args(options)
-    model = make_step.Model(4, 256, 64, 512, 1024)
-    out = io.StringIO()
-    make_step.write_step(model, model.layers, arguments, out)
-    return out.getvalue()
-
-
-def test_rules_make_the_buckets_of_others(compare, tool):
-    """Of four blocks with nine parameters each, the embedding, the norm and the
-    head: how many collectives are left. Everything is gathered in the forward
-    and, but for the embedding, again in the backward, and then scattered."""
-    text = make_step("--dp=4", "--seq=64")
-    path = tool.folder / "step.mlir"
-    path.write_text(text)
-    passes = compare.rules.make_rules(text)
-    found = {name: tool.run(path, passes[name]).collectives for name in passes}
-    assert found["none"] == 3 * 4 * 9 + 2 + 3 * 2
-    blocks = 3 * 4
-    assert found["block"] == found["block, coalesced"] == blocks + 2 + 3
-    # The embedding's gradient comes last, so that all of the root are one bucket.
-    assert found["FSDP2 by half block"] == 2 * blocks + 3
-    assert found["FSDP2 by block"] == blocks + 3
-    assert found["FSDP2 by two blocks"] == blocks / 2 + 3
-    caps = [found[f"{cap} MB"] for cap in compare.rules.CAPS]
-    assert sorted(caps, reverse=True) == caps
-    assert found["Inductor, only_fsdp"] < caps[0] < found["none"]
-
-
-def test_no_rule_is_shorter(compare, tool):
+def test_no_rule_is_shorter(tool):
     """Within budgets from the rule's own peak on, for the steps in HELD alone: it
     does not hold for all. A thousandth is what a merge has to gain, and what slack
     may cost."""
@@ -80,7 +39,7 @@ def test_no_rule_is_shorter(compare, tool):
                 assert row.loss <= TOLERANCE, f"{label}: {row}"
 
 
-def test_larger_budgets_are_never_longer(compare, tool):
+def test_larger_budgets_are_never_longer(tool):
     """From the least peak on, by twentieths of that of the program."""
     for seed in turns(LIMITED, 1):
         path = tool.folder / "step.mlir"
@@ -105,12 +64,9 @@ PINNED = re.compile(r"(, )?commsched\.runtime_ns = \d+ : i64")
 
 
 @pytest.fixture
-def steps(monkeypatch):
+def steps():
     """Makes a module of random steps that may be split, with their times or
     without."""
-    monkeypatch.syspath_prepend(str(SUPPORT / "steps"))
-    import split_steps
-
     def make(isPinned):
         made = (split_steps.SplitStep(seed).text() for seed in seeds.seeds(6))
         text = split_steps.PROLOGUE + "".join(made)
@@ -162,29 +118,28 @@ def test_steps_that_are_split(steps, check, isPinned):
 
 # The first iteration prepares its gather beside the collective that it follows.
 LOOP = """
+!shard = tensor<8xf32>
+!full = tensor<64xf32>
 commsched.group @outer size(8)
 commsched.group @inner size(8)
-
-func.func @loop(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<64xf32> {
+func.func @loop(%x: !shard, %w: !shard) -> !full {
   %from = arith.constant 0 : index
   %to = arith.constant 4 : index
   %one = arith.constant 1 : index
   %f = commsched.all_gather %x on @outer dim(0) {commsched.runtime_ns = 300 : i64}
-      : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
-  %first = commsched.wait %f : !commsched.future<tensor<64xf32>>
-  %last = scf.for %i = %from to %to step %one iter_args(%sum = %first)
-      -> (tensor<64xf32>) {
+      : !shard -> !commsched.future<!full>
+  %first = commsched.wait %f : !commsched.future<!full>
+  %last = scf.for %i = %from to %to step %one iter_args(%sum = %first) -> (!full) {
     %p = commsched.compute "prepare"(%w, %i) {commsched.runtime_ns = 300 : i64}
-        : (tensor<8xf32>, index) -> tensor<8xf32>
-    %g = commsched.all_gather %p on @inner dim(0)
-        {commsched.runtime_ns = 200 : i64}
-        : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
-    %v = commsched.wait %g : !commsched.future<tensor<64xf32>>
+        : (!shard, index) -> !shard
+    %g = commsched.all_gather %p on @inner dim(0) {commsched.runtime_ns = 200 : i64}
+        : !shard -> !commsched.future<!full>
+    %v = commsched.wait %g : !commsched.future<!full>
     %next = commsched.compute "use"(%sum, %v) {commsched.runtime_ns = 300 : i64}
-        : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-    scf.yield %next : tensor<64xf32>
+        : (!full, !full) -> !full
+    scf.yield %next : !full
   }
-  return %last : tensor<64xf32>
+  return %last : !full
 }
 """
 

@@ -14,26 +14,23 @@ from commsched.demo import Failure, Point
 # @small takes 1,001 bytes and 250 ms, and 100 bytes more make it 150 ms; @large
 # takes 2,000 bytes.
 STEP = """
+!x = tensor<100xi8>
+!y = tensor<1000xi8>
 commsched.group @g size(2)
-
-func.func @small(%x: tensor<100xi8>) -> (tensor<100xi8>, tensor<1xi8>) {
-  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 100000000}
-      : (tensor<100xi8>) -> tensor<900xi8>
+func.func @small(%x: !x) -> (!x, tensor<1xi8>) {
+  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 100000000} : (!x) -> tensor<900xi8>
   %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50000000}
       : (tensor<900xi8>) -> tensor<1xi8>
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100000000, commsched.name = "f"}
-      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<100xi8>>
-  return %w, %s : tensor<100xi8>, tensor<1xi8>
+      {commsched.runtime_ns = 100000000, commsched.name = "f"} : !x -> !commsched.future<!x>
+  %w = commsched.wait %f : !commsched.future<!x>
+  return %w, %s : !x, tensor<1xi8>
 }
-
-func.func @large(%x: tensor<1000xi8>) -> tensor<1000xi8> {
+func.func @large(%x: !y) -> !y {
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 10000000, commsched.name = "f"}
-      : tensor<1000xi8> -> !commsched.future<tensor<1000xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<1000xi8>>
-  return %w : tensor<1000xi8>
+      {commsched.runtime_ns = 10000000, commsched.name = "f"} : !y -> !commsched.future<!y>
+  %w = commsched.wait %f : !commsched.future<!y>
+  return %w : !y
 }
 """
 GROUP, *FUNCTIONS = STEP.split("func.func")
@@ -201,44 +198,31 @@ def test_both_steps_are_compared_with_what_merging_could_give(capsys):
 # The reduction hides under nothing of its own repetition, and under @forward of
 # the next one.
 REPEATED = """
+!t = tensor<100xi8>
 commsched.group @g size(2)
-
-func.func @step(
-    %w: tensor<100xi8> {commsched.role = "parameter", commsched.carried = 0 : i64},
-    %x: tensor<100xi8> {commsched.role = "input"}) -> tensor<100xi8> {
-  %y = call @forward(%w, %x)
-      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
-  %d = call @backward(%y) : (tensor<100xi8>) -> tensor<100xi8>
-  %n = call @optimizer(%w, %d)
-      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
-  return %n : tensor<100xi8>
+func.func @step(%w: !t {commsched.role = "parameter", commsched.carried = 0 : i64},
+    %x: !t {commsched.role = "input"}) -> !t {
+  %y = call @forward(%w, %x) : (!t, !t) -> !t
+  %d = call @backward(%y) : (!t) -> !t
+  %n = call @optimizer(%w, %d) : (!t, !t) -> !t
+  return %n : !t
 }
-
 func.func private @forward(
-    %w: tensor<100xi8> {commsched.role = "parameter"},
-    %x: tensor<100xi8> {commsched.role = "input"}) -> tensor<100xi8> {
-  %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 40000000}
-      : (tensor<100xi8>) -> tensor<100xi8>
-  %y = commsched.compute "product"(%e, %w) {commsched.runtime_ns = 60000000}
-      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
-  return %y : tensor<100xi8>
+    %w: !t {commsched.role = "parameter"}, %x: !t {commsched.role = "input"}) -> !t {
+  %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 40000000} : (!t) -> !t
+  %y = commsched.compute "product"(%e, %w) {commsched.runtime_ns = 60000000} : (!t, !t) -> !t
+  return %y : !t
 }
-
-func.func private @backward(
-    %y: tensor<100xi8> {commsched.freeable}) -> tensor<100xi8> {
-  %f = commsched.all_reduce %y on @g reduction(max)
-      {commsched.runtime_ns = 30000000}
-      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
-  %d = commsched.wait %f : !commsched.future<tensor<100xi8>>
-  return %d : tensor<100xi8>
+func.func private @backward(%y: !t {commsched.freeable}) -> !t {
+  %f = commsched.all_reduce %y on @g reduction(max) {commsched.runtime_ns = 30000000}
+      : !t -> !commsched.future<!t>
+  %d = commsched.wait %f : !commsched.future<!t>
+  return %d : !t
 }
-
 func.func private @optimizer(
-    %w: tensor<100xi8> {commsched.freeable},
-    %d: tensor<100xi8> {commsched.freeable}) -> tensor<100xi8> {
-  %n = commsched.compute "update"(%w, %d) {commsched.runtime_ns = 10000000}
-      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
-  return %n : tensor<100xi8>
+    %w: !t {commsched.freeable}, %d: !t {commsched.freeable}) -> !t {
+  %n = commsched.compute "update"(%w, %d) {commsched.runtime_ns = 10000000} : (!t, !t) -> !t
+  return %n : !t
 }
 """
 

@@ -8,11 +8,12 @@ import re
 
 import pytest
 import torch
+from commsched.torch import measure
 
 import commsched.torch as cs
 import doc_blocks
 from generated_code import without_compiler
-from installed import ROOT, write_metadata
+from installed import ROOT
 from ranks import run_ranks
 
 FILE = ROOT / "docs" / "guide" / "pytorch.md"
@@ -29,12 +30,9 @@ def without_seconds(text):
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch, opt_program):
+def installed(tmp_path, metadata, monkeypatch, opt_program):
     """An empty folder to work in, with the package installed."""
-    folder = tmp_path / "metadata"
-    folder.mkdir()
-    write_metadata(folder)
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.syspath_prepend(str(metadata))
     monkeypatch.chdir(tmp_path)
     # What was compiled before would not be scheduled again, nor explained.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
@@ -60,8 +58,6 @@ def measured(rank, folder, *sources):
 
 def traced_graph(namespace):
     """A forward with collectives, for the block that takes one."""
-    from commsched.torch import measure
-
     model = torch.nn.Linear(64, 64)
     cs.shard_parameters(model, namespace["mesh"])
     step = lambda compile: (

@@ -11,7 +11,7 @@ import tomllib
 import pytest
 
 import doc_blocks
-from installed import ROOT, write_metadata
+from installed import ROOT
 
 PAGE = ROOT / "README.md"
 
@@ -20,34 +20,29 @@ def record_fsdp2(rank, folder):
     """Writes the trace of a rank that trains with FSDP2, of which nothing was
     changed."""
     import torch
+    from profiled import record_steps
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
-    from torch.profiler import ProfilerActivity, profile, schedule
 
     mesh = init_device_mesh("cpu", (2,))
     model = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(3)))
     for module in (*model, model):
         fully_shard(module, mesh=mesh)
     optimizer = torch.optim.AdamW(model.parameters())
-    with profile(
-        activities=[ProfilerActivity.CPU], record_shapes=True,
-        schedule=schedule(wait=1, warmup=1, active=2),
-    ) as recorded:
-        for _ in range(4):
-            model(torch.ones(16, 64)).sum().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            recorded.step()
-    recorded.export_chrome_trace(f"{folder}/rank{rank}.json.gz")
+
+    def step():
+        model(torch.ones(16, 64)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    record_steps(step, f"{folder}/rank{rank}.json.gz")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, metadata):
     """What a reader has at the root of the repository, with the package
     installed."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "metadata").mkdir()
-    write_metadata(tmp_path / "metadata")
     return tmp_path
 
 

@@ -381,12 +381,10 @@ def make_report(module, folder, entries):
 
 
 STEP = """
-func.func @f(%a: tensor<1000x1000xbf16>, %b: tensor<1000x1000xbf16>)
-    -> tensor<1000x1000xbf16> {
-  %c = commsched.compute "aten.mm"(%a, %b) {split = "m k, k n -> m n"}
-      : (tensor<1000x1000xbf16>, tensor<1000x1000xbf16>)
-      -> tensor<1000x1000xbf16>
-  return %c : tensor<1000x1000xbf16>
+!t = tensor<1000x1000xbf16>
+func.func @f(%a: !t, %b: !t) -> !t {
+  %c = commsched.compute "aten.mm"(%a, %b) {split = "m k, k n -> m n"} : (!t, !t) -> !t
+  return %c : !t
 }
 func.func @g(%a: tensor<1x1xf32>) -> tensor<1x1xf32> {
   %b = commsched.compute "aten.neg"(%a) : (tensor<1x1xf32>) -> tensor<1x1xf32>

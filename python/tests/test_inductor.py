@@ -11,18 +11,22 @@ import seeds
 from commsched import opt
 from commsched.torch import import_graph_module, private, runtime_estimator
 from commsched.torch.compiling import inductor
+from compiled_steps import shard
 from generated_code import EXTERNAL, events_of_code, events_of_graph, without_compiler
-from graphs import fake_trace
+from graphs import calls, fake_trace, gather
 from language_model import Model
+from torch._inductor import config
 from torch._inductor.codecache import PyCodeCache
+from torch._inductor.comm_analysis import estimate_fx_collective_size
 from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPass
-from torch._inductor.scheduler import Scheduler
+from torch._inductor.fx_passes import overlap_scheduling
+from torch._inductor.graph import GraphLowering
+from torch._inductor.scheduler import NopKernelSchedulerNode, Scheduler
 from torch._inductor.virtualized import V
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
-BF16 = cs.MixedPrecision(torch.bfloat16, torch.float32)
-F32 = cs.MixedPrecision(torch.float32, torch.float32)
+BF16, F32 = torch.bfloat16, torch.float32
 
 
 @pytest.fixture
@@ -30,9 +34,6 @@ def codegen(monkeypatch):
     """Returns a function that runs `step` and its backward and returns the
     code of its graphs. Kernels are generated but not compiled: they do
     nothing, as the collectives of a fake process group."""
-    from torch._inductor import config
-    from torch._inductor.graph import GraphLowering
-
     codes = []
     monkeypatch.setattr(GraphLowering, "save_output_code", staticmethod(codes.append))
 
@@ -61,15 +62,10 @@ def graphs(monkeypatch):
     return seen
 
 
-def sharded(world, precision, layers=1):
-    from torch.distributed.device_mesh import init_device_mesh
-
+def sharded(world, dtype, layers=1):
     world(4)
     torch.manual_seed(0)
-    model = Model(layers)
-    mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("dp",))
-    cs.shard_parameters(model, mesh, precision)
-    return model
+    return shard(Model(layers), dtype=dtype)
 
 
 TOKENS = torch.zeros(2, 8, dtype=torch.long)
@@ -190,9 +186,6 @@ def is_needed_whole(node):
 def test_kernels_are_inductors_and_those_that_copy(
     opt_program, fake_world, codegen, copies, precision, apart
 ):
-    from torch._inductor import config
-    from torch._inductor.scheduler import NopKernelSchedulerNode
-
     def count(**settings):
         kernels = []
 
@@ -308,11 +301,9 @@ def layers(fake_world):
     """Two linear layers with gathered weights, traced on stand-ins."""
     group = fake_world(8)
 
-    def gather(shard):
-        return c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
-
     def forward(x, first, second):
-        return torch.mm(torch.relu(torch.mm(x, gather(first))), gather(second))
+        x = torch.relu(torch.mm(x, gather(first, group, 8)))
+        return torch.mm(x, gather(second, group, 8))
 
     shard = torch.randn(WIDTH // 8, WIDTH)
     return fake_trace(forward, torch.randn(WIDTH, WIDTH), shard, shard.clone())
@@ -322,8 +313,6 @@ def layers(fake_world):
 def no_roofline(monkeypatch):
     """Inductor computes its own estimate too, for its log, and asks Triton
     about the device."""
-    from torch._inductor.fx_passes import overlap_scheduling
-
     monkeypatch.setattr(
         overlap_scheduling, "estimate_roofline_runtime_ms", lambda node: 0.0
     )
@@ -353,18 +342,14 @@ def test_times_are_those_of_the_cost_model(layers, monkeypatch):
     assert len(runs) == 2
     assert expected["mm"] > 0 and expected["all_gather_into_tensor"] > 0
     other = runtime_estimator(target="a100")
-    product, *_ = layers.graph.find_nodes(
-        op="call_function", target=torch.ops.aten.mm.default
-    )
+    product, *_ = calls(layers, torch.ops.aten.mm.default)
     assert other(product) > estimator(product)
 
 
 def test_a_graph_that_is_not_in_order_is_estimated_and_left_so(layers):
     """As Inductor's merge of gathers before its scheduling leaves one."""
     expected = estimated(layers, target="h100")
-    (*_, last) = layers.graph.find_nodes(
-        op="call_function", target=c10d.wait_tensor.default
-    )
+    *_, last = calls(layers, c10d.wait_tensor.default)
     (product,) = last.users
     product.append(last)
     before = list(layers.graph.nodes)
@@ -376,11 +361,7 @@ def test_a_graph_that_is_not_in_order_is_estimated_and_left_so(layers):
 
 def test_another_size_scales_what_exceeds_the_latency(layers):
     estimator = runtime_estimator()
-    (gather, *_) = layers.graph.find_nodes(
-        op="call_function", target=c10d.all_gather_into_tensor.default
-    )
-    from torch._inductor.comm_analysis import estimate_fx_collective_size
-
+    gather, *_ = calls(layers, c10d.all_gather_into_tensor.default)
     size = estimate_fx_collective_size(gather)
     latency, own = estimator(gather, 0), estimator(gather)
     assert 0 < latency < own
@@ -401,8 +382,7 @@ def test_inductor_compiles_with_it(fake_world, no_roofline):
             return time
 
     def forward(x, shard):
-        whole = c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
-        return torch.mm(torch.relu(torch.mm(x, x)), whole)
+        return torch.mm(torch.relu(torch.mm(x, x)), gather(shard, group, 8))
 
     estimator = Listening(runtime_estimator().options)
     step = torch.compile(
@@ -437,11 +417,9 @@ def test_an_estimator_is_part_of_cache_keys_by_its_options(tmp_path):
 
 
 def test_a_graph_that_cannot_be_estimated_is_left_to_inductor(layers, monkeypatch):
-    from commsched.torch import CommSchedWarning
-
     monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
     estimator = runtime_estimator()
     nodes = list(layers.graph.nodes)
-    with pytest.warns(CommSchedWarning, match="no program") as warned:
+    with pytest.warns(cs.CommSchedWarning, match="no program") as warned:
         assert [estimator(node) for node in nodes] == [None] * len(nodes)
     assert len(warned) == 1

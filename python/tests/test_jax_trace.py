@@ -7,6 +7,7 @@ import pytest
 import jax_models  # noqa: F401  Makes eight devices of the processor.
 import jax
 import numpy as np
+import seeds
 from jax.sharding import AxisType
 
 from commsched import opt
@@ -38,7 +39,7 @@ def train(options, steps):
     return losses
 
 
-@pytest.mark.parametrize("scan", [False, True])
+@pytest.mark.parametrize("scan", seeds.turns([False, True], 1))
 def test_the_step_trains(scan):
     losses = train(StepOptions(devices=8, scan=scan, **TINY), 12)
     assert losses[0] == pytest.approx(np.log(512), rel=0.2)

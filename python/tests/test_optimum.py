@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of small steps against the optimum, by testsupport/optimum; and that
-the optimum is one."""
+"""Schedules of small steps against the optimum, by testsupport/optimum, which has the
+simulator check each: none is shorter than can be."""
 
 import random
 import statistics
-from itertools import islice
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from seeds import first_seed, runs, seeds
+import exact as exact_solver
+import joint as joint_steps
+import merges as merged_steps
+import optima
+import splits
+from seeds import first_seed, runs
 
-SUPPORT = Path(__file__).parents[2] / "testsupport"
 #: Which of the stored proofs are found anew.
 SAMPLE = random.Random(first_seed()).sample(range(200), min(200, 4 * runs()))
 #: What is worst, or was at some time, and the gap that may be left.
@@ -32,27 +34,14 @@ WORST = {
     "replicated_26": 0.01,
     "tangled_137": 0.01,
 }
-#: Problems with more orders are not tried.
-MOST_ORDERS = 2000
 
 
 @pytest.fixture
-def optima(monkeypatch):
-    for name in ("optimum", "steps"):
-        monkeypatch.syspath_prepend(str(SUPPORT / name))
-    import optima
-
-    return optima
-
-
-@pytest.fixture
-def exact(optima):
+def exact():
     """The solver; skipped without OR-tools."""
-    import exact
-
-    if exact.SKIP_REASON:
-        pytest.skip(exact.SKIP_REASON)
-    return exact
+    if exact_solver.SKIP_REASON:
+        pytest.skip(exact_solver.SKIP_REASON)
+    return exact_solver
 
 
 @pytest.fixture
@@ -60,79 +49,14 @@ def tool(built):
     return built("commsched-parity")
 
 
-def make_tiny_problem(seed):
-    """All kinds of operations, few enough to try every order."""
-    rng = random.Random(seed)
-    nodes, dependences, buffers = [], [], []
-
-    def add(kind, stream=-1, start=-1):
-        node = len(nodes)
-        cost = 0 if kind == "wait" else rng.choice([0, rng.randint(1, 9)])
-        nodes.append([kind, cost, stream, False, start])
-        if start >= 0:
-            dependences.append([start, node, "data"])
-        elif node and rng.random() < 0.25:
-            dependences.append([rng.randrange(node), node, "data"])
-        if kind == "start" or rng.random() < 0.3:
-            buffers.append([rng.randint(0, 9), node, rng.random() < 0.9, []])
-        for _, producer, _, users in buffers:
-            if producer < node and rng.random() < 0.15 or producer == start >= 0:
-                users.append(node)
-        return node
-
-    buffers.append([rng.randint(0, 9), -1, rng.random() < 0.5, []])
-    for _ in range(rng.randint(3, 6)):
-        kind = rng.choice(["compute"] * 4 + ["start"] * 4 + ["blocking"])
-        node = add(kind, -1 if kind == "compute" else rng.randrange(2))
-        if kind == "start":
-            add("wait", start=node)
-    return {"nodes": nodes, "dependences": dependences, "buffers": buffers}
-
-
-def list_orders(after, placed=()):
-    """Every legal order, given what comes after each operation."""
-    if len(placed) == len(after):
-        yield placed
-    for node in range(len(after)):
-        rest = set(range(len(after))) - {*placed}
-        if node in rest and not any(after[other] >> node & 1 for other in rest):
-            yield from list_orders(after, (*placed, node))
-
-
-def test_the_solver_agrees_with_every_order_tried(optima, exact):
-    limited = impossible = 0
-    for seed in seeds(60):
-        problem = make_tiny_problem(seed)
-        orders = list(islice(list_orders(exact.close(problem)), MOST_ORDERS))
-        if len(orders) == MOST_ORDERS:
-            continue
-        costs = [optima.simulate(problem, order) for order in orders]
-        peaks = sorted({c["peak_memory_bytes"] for c in costs})
-        for limit in (peaks[0] - 1, *peaks):
-            steps = [
-                c["step_time_ns"] for c in costs if c["peak_memory_bytes"] <= limit
-            ]
-            found = exact.solve(problem, limit)
-            if not steps:
-                assert found is None
-                impossible += 1
-                continue
-            assert found.step_ns == min(steps)
-            mine = optima.simulate(problem, found.order)
-            assert mine["step_time_ns"] == found.step_ns
-            assert mine["peak_memory_bytes"] <= limit
-            limited += min(steps) > min(c["step_time_ns"] for c in costs)
-    assert limited and impossible >= 20
-
-
-def test_proofs_are_reproduced(optima, exact, tool):
+def test_proofs_are_reproduced(exact, tool):
     proofs = optima.read_proofs()
     assert sorted(proofs) == list(range(optima.NUM_STEPS))
     for seed, problem in optima.get_problems(tool, SAMPLE).items():
         assert optima.prove(tool, seed, problem) == proofs[seed]
 
 
-def test_schedules_are_near_the_optimum(optima, tool):
+def test_schedules_are_near_the_optimum(tool):
     proofs = [
         proof
         for seed, proof in optima.read_proofs().items()
@@ -152,8 +76,6 @@ def test_schedules_are_near_the_optimum(optima, tool):
 
 
 def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
-    import splits
-
     options = SimpleNamespace(opt=opt_program, tool=tool, max_chunks=3, seconds=60)
     results = [splits.Result(options, seed) for seed in (0, 2, 3, 4)]
     assert sum(result.gain > 0.01 for result in results) >= 2
@@ -165,10 +87,8 @@ def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
 @pytest.fixture
 def merges(exact, opt_program):
     """The comparison of merged steps, and its options."""
-    import merges
-
-    merges.options = SimpleNamespace(opt=opt_program, seconds=60)
-    return merges
+    merged_steps.options = SimpleNamespace(opt=opt_program, seconds=60)
+    return merged_steps
 
 
 def test_no_other_way_to_merge_is_shorter(merges, exact):
@@ -193,13 +113,11 @@ def test_merged_steps_are_near_the_optimum(merges):
 @pytest.fixture
 def joint(exact, tool, opt_program):
     """The comparison of joint functions, and its options."""
-    import joint
-
-    joint.options = SimpleNamespace(
+    joint_steps.options = SimpleNamespace(
         opt=opt_program, tool=tool, budgets=3, seconds=60,
         ways=["commsched-pipeline"],
     )
-    return joint
+    return joint_steps
 
 
 def test_fitted_steps_are_near_the_optimum(joint):

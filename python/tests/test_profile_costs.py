@@ -20,25 +20,21 @@ from commsched.profile.programs import Target
 from test_profile_traces import complete, gpu_events, write
 
 PROGRAM = """
+!s = tensor<32x64xf32>
+!q = tensor<64x64xf32>
 commsched.group @dp size(2)
-func.func @step(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>)
-    -> (tensor<64x64xf32>, tensor<32x64xf32>) {
-  %y = commsched.compute "aten.mm"(%x, %w) {commsched.name = "mm"}
-      : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-  %r = commsched.compute "aten.relu"(%y) {commsched.name = "relu"}
-      : (tensor<32x64xf32>) -> tensor<32x64xf32>
-  %a = commsched.all_reduce %r on @dp reduction(sum)
-      {commsched.name = "sum"}
-      : tensor<32x64xf32> -> !commsched.future<tensor<32x64xf32>>
-  %b = commsched.wait %a : !commsched.future<tensor<32x64xf32>>
-  %z = commsched.compute "aten.mm"(%x, %w) {commsched.name = "mm_1"}
-      : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+func.func @step(%x: !s, %w: !q) -> (!q, !s) {
+  %y = commsched.compute "aten.mm"(%x, %w) {commsched.name = "mm"} : (!s, !q) -> !s
+  %r = commsched.compute "aten.relu"(%y) {commsched.name = "relu"} : (!s) -> !s
+  %a = commsched.all_reduce %r on @dp reduction(sum) {commsched.name = "sum"}
+      : !s -> !commsched.future<!s>
+  %b = commsched.wait %a : !commsched.future<!s>
+  %z = commsched.compute "aten.mm"(%x, %w) {commsched.name = "mm_1"} : (!s, !q) -> !s
   %g = commsched.all_gather %z on @dp dim(0) {commsched.name = "gather"}
-      : tensor<32x64xf32> -> !commsched.future<tensor<64x64xf32>>
-  %o = commsched.wait %g : !commsched.future<tensor<64x64xf32>>
-  %q = commsched.compute "aten.mm"(%o, %w) {commsched.name = "mm_2"}
-      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  return %q, %b : tensor<64x64xf32>, tensor<32x64xf32>
+      : !s -> !commsched.future<!q>
+  %o = commsched.wait %g : !commsched.future<!q>
+  %q = commsched.compute "aten.mm"(%o, %w) {commsched.name = "mm_2"} : (!q, !q) -> !q
+  return %q, %b : !q, !s
 }
 """
 
@@ -147,18 +143,17 @@ def test_gloo_reduces_for_scatters(program, measure):
     """Gloo has no reduce_scatter: an all_reduce of that size that is none of
     the program's is one."""
     path = program("""
+!s = tensor<32x64xf32>
+!h = tensor<16x64xf32>
 commsched.group @dp size(2)
-func.func @step(%x: tensor<32x64xf32>)
-    -> (tensor<16x64xf32>, tensor<32x64xf32>) {
-  %s = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      {commsched.name = "scatter"}
-      : tensor<32x64xf32> -> !commsched.future<tensor<16x64xf32>>
-  %y = commsched.wait %s : !commsched.future<tensor<16x64xf32>>
-  %r = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.name = "reduce"}
-      : tensor<32x64xf32> -> !commsched.future<tensor<32x64xf32>>
-  %z = commsched.wait %r : !commsched.future<tensor<32x64xf32>>
-  return %y, %z : tensor<16x64xf32>, tensor<32x64xf32>
+func.func @step(%x: !s) -> (!h, !s) {
+  %s = commsched.reduce_scatter %x on @dp reduction(sum) dim(0) {commsched.name = "scatter"}
+      : !s -> !commsched.future<!h>
+  %y = commsched.wait %s : !commsched.future<!h>
+  %r = commsched.all_reduce %x on @dp reduction(sum) {commsched.name = "reduce"}
+      : !s -> !commsched.future<!s>
+  %z = commsched.wait %r : !commsched.future<!s>
+  return %y, %z : !h, !s
 }""")
     events = [
         complete("gloo:all_reduce", "user_annotation", 100 * i, 10 + i, **{
@@ -290,21 +285,17 @@ func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %s: tensor<16xf32>)
 
 
 FUSED_PROGRAM = """
-func.func @step(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>)
-    -> tensor<32x64xf32> {
-  %a = commsched.compute "aten.neg"(%x) {commsched.name = "neg"}
-      : (tensor<32x64xf32>) -> tensor<32x64xf32>
-  %b = commsched.compute "aten.mm"(%a, %w) {commsched.name = "mm"}
-      : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+!s = tensor<32x64xf32>
+!q = tensor<64x64xf32>
+func.func @step(%x: !s, %w: !q) -> !s {
+  %a = commsched.compute "aten.neg"(%x) {commsched.name = "neg"} : (!s) -> !s
+  %b = commsched.compute "aten.mm"(%a, %w) {commsched.name = "mm"} : (!s, !q) -> !s
   %c = commsched.compute "aten.exp"(%b)
-      {commsched.name = "exp", commsched.runtime_ns = 3000}
-      : (tensor<32x64xf32>) -> tensor<32x64xf32>
+      {commsched.name = "exp", commsched.runtime_ns = 3000} : (!s) -> !s
   %d = commsched.compute "aten.add"(%c, %x)
-      {commsched.name = "add", commsched.runtime_ns = 1000}
-      : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
-  %e = commsched.compute "aten.mm"(%d, %w) {commsched.name = "mm_1"}
-      : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-  return %e : tensor<32x64xf32>
+      {commsched.name = "add", commsched.runtime_ns = 1000} : (!s, !s) -> !s
+  %e = commsched.compute "aten.mm"(%d, %w) {commsched.name = "mm_1"} : (!s, !q) -> !s
+  return %e : !s
 }
 """
 SMALL, SQUARE = (32, 64), (64, 64)

@@ -7,7 +7,9 @@ from typing import NamedTuple, Optional
 
 import pytest
 import torch
+import commsched.torch as cs
 import compiled_steps as steps
+from commsched.torch.compiling import records
 from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
@@ -62,10 +64,7 @@ class Compared(NamedTuple):
 
 
 def compare(rank: int) -> Compared:
-    import commsched.torch as cs
-    from commsched.torch.compiling import records
-
-    _prepare()
+    warnings.simplefilter("error", category=cs.CommSchedWarning)
     plain = train(CASE, SETTINGS, dynamic=True)
     ordered = train(CASE, cs.inductor_options(SETTINGS, buckets="off"), dynamic=True)
     merged = train(CASE, cs.inductor_options(SETTINGS), dynamic=True)
@@ -85,13 +84,6 @@ def _largest_difference(wanted: dict, found: dict) -> float:
         for name, value in wanted.items()
         if value.is_floating_point() and value.abs().max() > 0
     )
-
-
-def _prepare() -> None:
-    import commsched.torch as cs
-
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=cs.CommSchedWarning)
 
 
 def train(

@@ -4,19 +4,17 @@
 import pytest
 import torch
 import partitioned
+from compiled_steps import shard
 from installed import ROOT
 from partitioned import Trained, are_equal
 from torch._functorch.partitioners import default_partition
-from torch.distributed.device_mesh import init_device_mesh
 
 from commsched.torch import (
     CommSchedWarning,
-    MixedPrecision,
     Options,
     OptionsError,
     Partitioner,
     ScheduleError,
-    shard_parameters,
 )
 from commsched.options import limit_bytes
 from commsched.torch.compiling import records
@@ -201,9 +199,7 @@ def measure_step(budget):
     from train import peak_memory
 
     torch.manual_seed(0)
-    mesh = init_device_mesh("cpu", (8,))
-    model, x = Sharded(), torch.randn(32, 128)
-    shard_parameters(model, mesh, MixedPrecision(torch.float32, torch.float32))
+    model, x = shard(Sharded()), torch.randn(32, 128)
     options = {
         "inner": "eager", "memory_budget": budget, "target": "h100", "strict": True
     }

@@ -8,34 +8,37 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.regional_inductor import regional_inductor
 
-from graphs import names as order
+from commsched.torch import (
+    Options,
+    OptionsError,
+    ScheduleError,
+    explain,
+    private,
+    schedule_pass,
+)
+from commsched.torch.compiling import graph_pass, inductor, inductor_step, records
+from graphs import gather, names as order, scatter
+from launch_order import Calls, landmarks, watch_schedules
 from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
 WIDTH, LAYERS, STEPS = 64, 3, 3
-c10d = torch.ops._c10d_functional
 
 
 def forward_backward(group, world, x, shards):
     """Returns the loss of sharded linear layers, and an iterator over the
     shards of its gradients."""
-    whole = [
-        c10d.wait_tensor(c10d.all_gather_into_tensor(s, world, group))
-        for s in shards
-    ]
-    whole = [w.detach().requires_grad_() for w in whole]
+    whole = [gather(s, group, world).detach().requires_grad_() for s in shards]
     with torch.enable_grad():
         hidden = x
         for weight in whole:
             hidden = torch.relu(hidden @ weight)
         loss = hidden.square().mean()
         gradients = torch.autograd.grad(loss, whole)
-    return loss.detach(), (
-        c10d.wait_tensor(c10d.reduce_scatter_tensor(g, "avg", world, group))
-        for g in gradients
-    )
+    return loss.detach(), (scatter(g, group, "avg", world) for g in gradients)
 
 
 def whole_step(group, world, learning_rate=0.1):
@@ -54,10 +57,6 @@ def whole_step(group, world, learning_rate=0.1):
 def run_steps(rank):
     """Returns the differences from the graph as it was, whether the order is
     another one, and the record."""
-    from commsched.torch import schedule_pass
-    from commsched.torch.compiling import records
-
-    torch.set_num_threads(1)
     world, group = dist.get_world_size(), dist.group.WORLD.group_name
     torch.manual_seed(0)
     full = [torch.randn(WIDTH, WIDTH) / 8 for _ in range(LAYERS)]
@@ -89,8 +88,6 @@ def test_a_whole_step_is_scheduled_in_place():
 def scramble(graph):
     """Puts a graph into another order, as `regional_inductor` does to larger
     ones: a node comes where something first needs it, from the end."""
-    from commsched.torch import private
-
     order = dict.fromkeys(graph.find_nodes(op="placeholder"))
 
     def visit(node):
@@ -106,11 +103,6 @@ def run_inductor(rank):
     """Returns what is scheduled while `regional_inductor` compiles a step, as
     torchtitan lets it: the kind of graph, and the number of parameters; then
     what was planned, and what ran."""
-    from commsched.torch.compiling import inductor, inductor_step
-    from commsched.torch.compiling.options import Options
-    from launch_order import Calls, landmarks, watch_schedules
-    from torch.fx.passes.regional_inductor import regional_inductor
-
     def watch(gm, kind, options, roles, **settings):
         scheduled.append((kind, len(roles)))
         return optimize(gm, kind, options, roles, **settings)
@@ -125,7 +117,6 @@ def run_inductor(rank):
         loss, parts = forward_backward(group, world, inputs[-1], inputs[:-1])
         return [loss, *parts]
 
-    torch.set_num_threads(1)
     world, group = dist.get_world_size(), dist.group.WORLD.group_name
     torch.manual_seed(rank)
     shape = WIDTH // world, WIDTH
@@ -179,9 +170,6 @@ def traced(fake_world):
     ids=["inputs", "names", "function"],
 )
 def test_parameters_are_known(traced, given, monkeypatch):
-    from commsched.torch import schedule_pass
-    from commsched.torch.compiling import graph_pass
-
     gm, inputs = traced
     names = [n.name for n in gm.graph.find_nodes(op="placeholder")]
     seen = []
@@ -193,8 +181,6 @@ def test_parameters_are_known(traced, given, monkeypatch):
 
 
 def test_without_inputs_the_graph_is_scheduled_too(traced):
-    from commsched.torch import explain, schedule_pass
-
     gm, _ = traced
     before = order(gm)
     schedule_pass(target="h100")(gm)
@@ -204,8 +190,6 @@ def test_without_inputs_the_graph_is_scheduled_too(traced):
 
 def test_a_wrapped_graph_is_an_error(traced):
     """As by a pass that captures a graph."""
-    from commsched.torch import ScheduleError, schedule_pass
-
     gm, inputs = traced
     gm.forward = functools.partial(gm.forward)
     before = order(gm)
@@ -215,8 +199,6 @@ def test_a_wrapped_graph_is_an_error(traced):
 
 
 def test_caches_know_a_pass_by_its_options():
-    from commsched.torch import OptionsError, schedule_pass
-
     assert schedule_pass().uuid() == schedule_pass().uuid()
     assert schedule_pass().uuid() != schedule_pass(target="b200").uuid()
     with pytest.raises(OptionsError):

@@ -8,6 +8,7 @@ import torch
 import host_kernels
 import partitioned
 from captures import Capture, aot_backend
+from graphs import calls
 from partitioned import Trained, are_equal
 from torch._functorch.partitioners import default_partition
 
@@ -57,18 +58,14 @@ def trained(name, partitioner):
     return Trained(model, inputs, partitioner, dynamic)
 
 
-def called(half, target):
-    return half.graph.find_nodes(op="call_function", target=target)
-
-
 @pytest.mark.parametrize("name", _MODELS)
 def test_steps_are_equal(name):
     wanted = trained(name, default_partition)
     assert not host_kernels.started
     found = trained(name, Offloading())
     assert are_equal(found.values, wanted.values)
-    sent = called(found.forward, ao.offload.default)
-    taken = called(found.backward, ao.reload.default)
+    sent = calls(found.forward, ao.offload.default)
+    taken = calls(found.backward, ao.reload.default)
     assert len(sent) == len(taken) > 0
     assert {"offload", "reload"} == set(host_kernels.started)
 
@@ -87,11 +84,11 @@ def test_values_leave_the_device():
 def test_values_in_8_bits_go_to_the_host():
     wanted = trained("deep", default_partition)
     found = trained("deep", Offloading(["tanh", "tanh_1"]))
-    sent = called(found.forward, ao.offload.default)
+    sent = calls(found.forward, ao.offload.default)
     types = {n.args[0].name: n.meta["val"].dtype for n in sent}
     for name in ("tanh_f8", "tanh_1_f8"):
         assert types[name] == torch.float8_e4m3fn
-    assert len(called(found.backward, ao.reload.default)) == len(sent)
+    assert len(calls(found.backward, ao.reload.default)) == len(sent)
     for step, other in zip(found.values, wanted.values, strict=True):
         assert torch.equal(step[0], other[0])
         for value, exact in zip(step, other, strict=True):
@@ -118,7 +115,7 @@ def test_what_lives_on_stays_on_the_device():
     own = found.forward.graph.output_node().args[0][: found.outputs]
     given = found.forward.graph.find_nodes(op="placeholder")
     kept = {node.meta["val"].untyped_storage()._cdata for node in (*own, *given)}
-    sent = [n.args[0] for n in called(found.forward, ao.offload.default)]
+    sent = [n.args[0] for n in calls(found.forward, ao.offload.default)]
     assert {node.name for node in sent} == {"exp"}
     assert not kept & {node.meta["val"].untyped_storage()._cdata for node in sent}
     torch.manual_seed(0)
@@ -141,7 +138,7 @@ def test_a_second_backward_finds_what_the_first_did():
 def test_transfers_are_where_they_hide():
     found = trained("deep", Offloading())
     order = {node: i for i, node in enumerate(found.forward.graph.nodes)}
-    for start in called(found.forward, ao.offload.default):
+    for start in calls(found.forward, ao.offload.default):
         (value,) = start.args
         (wait,) = [n for n in start.users if n.target is ao.wait_tensor.default]
         others = [n for n in value.users if n not in (start, wait)]
@@ -157,7 +154,7 @@ def test_transfers_are_where_they_hide():
 def test_a_cpu_keeps_what_it_saves(monkeypatch):
     monkeypatch.setattr(transfers, "is_on_accelerator", host_kernels.is_on_accelerator)
     found = trained("deep", Offloading())
-    assert not called(found.forward, ao.offload.default)
+    assert not calls(found.forward, ao.offload.default)
     assert not transfers.has_transfers(found.forward.graph)
 
 
@@ -194,40 +191,28 @@ def test_graphs_with_transfers_are_scheduled(monkeypatch):
 
 
 _HALVES = """
-func.func @joint_forward(%a: tensor<4x8xf32>) -> (
-    tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
-    tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>)
+!full = tensor<4x8xf32>
+!sent = tensor<4x8xf32, #commsched.host>
+!narrow = tensor<4x8xf8E5M2>
+!narrow_sent = tensor<4x8xf8E5M2, #commsched.host>
+!scale = tensor<4x1xf32>
+func.func @joint_forward(%a: !full) -> (!full, !full, !sent, !full, !narrow_sent, !scale)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %x = commsched.compute "x"(%a) {commsched.name = "x"}
-      : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %y = commsched.compute "y"(%x) {commsched.name = "y"}
-      : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %z:2 = commsched.compute "merged"(%x) {commsched.name = "u+z"}
-      : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
-  %sent = commsched.offload %y {commsched.name = "y.offload"}
-      : tensor<4x8xf32>
-      -> !commsched.future<tensor<4x8xf32, #commsched.host>>
-  %host = commsched.wait %sent {commsched.name = "y.host"}
-      : !commsched.future<tensor<4x8xf32, #commsched.host>>
-  %s = commsched.compute "s"(%x) {commsched.name = "x.scale"}
-      : (tensor<4x8xf32>) -> tensor<4x1xf32>
-  %q = commsched.compute "q"(%x, %s) {commsched.name = "x.quantize"}
-      : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf8E5M2>
-  %narrow = commsched.offload %q
-      : tensor<4x8xf8E5M2>
-      -> !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
-  %there = commsched.wait %narrow
-      : !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
-  return %x, %a, %host, %z#1, %there, %s
-      : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
-        tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>
+  %x = commsched.compute "x"(%a) {commsched.name = "x"} : (!full) -> !full
+  %y = commsched.compute "y"(%x) {commsched.name = "y"} : (!full) -> !full
+  %z:2 = commsched.compute "merged"(%x) {commsched.name = "u+z"} : (!full) -> (!full, !full)
+  %o = commsched.offload %y {commsched.name = "y.offload"} : !full -> !commsched.future<!sent>
+  %host = commsched.wait %o {commsched.name = "y.host"} : !commsched.future<!sent>
+  %s = commsched.compute "s"(%x) {commsched.name = "x.scale"} : (!full) -> !scale
+  %q = commsched.compute "q"(%x, %s) {commsched.name = "x.quantize"} : (!full, !scale) -> !narrow
+  %p = commsched.offload %q : !narrow -> !commsched.future<!narrow_sent>
+  %there = commsched.wait %p : !commsched.future<!narrow_sent>
+  return %x, %a, %host, %z#1, %there, %s : !full, !full, !sent, !full, !narrow_sent, !scale
 }
 func.func @joint_backward(
-    %a: tensor<4x8xf32> {commsched.name = "arg0"},
-    %y: tensor<4x8xf32, #commsched.host> {commsched.name = "y"},
-    %z: tensor<4x8xf32> {commsched.name = "z"},
-    %x: tensor<4x8xf8E5M2, #commsched.host> {commsched.name = "x"},
-    %s: tensor<4x1xf32> {commsched.name = "x.scale"}) {
+    %a: !full {commsched.name = "arg0"}, %y: !sent {commsched.name = "y"},
+    %z: !full {commsched.name = "z"}, %x: !narrow_sent {commsched.name = "x"},
+    %s: !scale {commsched.name = "x.scale"}) {
   return
 }
 """

@@ -6,6 +6,8 @@ import math
 
 import pytest
 import torch
+from commsched.torch.compiling.backend import commsched
+from commsched.torch.compiling import records
 from commsched.torch import (
     Options,
     OptionsError,
@@ -13,7 +15,6 @@ from commsched.torch import (
     runtime_estimator,
     schedule_pass,
 )
-from installed import write_metadata
 
 
 def test_a_dictionary_becomes_options():
@@ -154,14 +155,7 @@ def test_pytorch_merges_what_it_has_operators_for():
 # -- How PyTorch finds the backend, and what works without PyTorch.
 
 
-@pytest.fixture
-def installed(tmp_path):
-    """A folder with the metadata that installing the package writes."""
-    write_metadata(tmp_path)
-    return tmp_path
-
-
-def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
+def test_pytorch_finds_the_backend_by_its_name(metadata, run_python):
     done = run_python(
         """
         import sys
@@ -181,7 +175,7 @@ def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
         kinds = [record.kind for record in cs.explain(step).records]
         assert kinds == ["forward", "backward"], kinds
         """,
-        paths=[installed],
+        paths=[metadata],
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("left as it was: no collectives") == 2
@@ -197,8 +191,6 @@ def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
     ('mode="max-autotune"', r"no mode.*inductor_options\(torch._inductor.list_mode_op"),
 ])
 def test_bad_options_are_errors(call, message):
-    from commsched.torch.compiling.backend import commsched
-
     step = eval(f"torch.compile(torch.sin, backend=commsched, {call})")
     with pytest.raises(Exception, match=message):
         step(torch.randn(3))
@@ -206,22 +198,16 @@ def test_bad_options_are_errors(call, message):
 
 def test_a_backward_has_the_options_of_its_forward(fake_world, opt_program):
     """It is compiled when it first runs, whatever became of the options."""
-    from torch.distributed.device_mesh import init_device_mesh
-
-    from commsched import torch as cs
-    from commsched.torch.compiling import records
-    from commsched.torch.compiling.backend import commsched
+    from compiled_steps import shard
 
     fake_world(4)
-    mesh = init_device_mesh("cpu", (4,))
     merged = {}
     for buckets in ("off", "auto"):
         torch._dynamo.reset()
         records.reset()
-        model = torch.nn.Sequential(torch.nn.Linear(64, 64))
-        cs.shard_parameters(model, mesh)
+        model = shard(torch.nn.Linear(64, 64), dtype=torch.bfloat16)
         options = {"inner": "eager", "buckets": buckets, "strict": True}
-        step = torch.compile(model, backend=commsched, options=options)
+        step = torch.compile(model, backend="commsched", options=options)
         loss = step(torch.randn(8, 64, dtype=torch.bfloat16)).sum()
         options["buckets"] = "none of these"
         loss.backward()

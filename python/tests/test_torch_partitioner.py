@@ -6,7 +6,11 @@ import warnings
 
 import pytest
 import torch
+from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
+from torch._functorch import config
+import commsched.torch as cs
 import partitioned
+from graphs import calls
 from commsched.torch.compiling import records
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
@@ -126,33 +130,31 @@ def test_views_are_taken_again(opt_program):
 
 
 def test_random_operators_run_once(opt_program):
+    """And sizes of the device are computed once."""
     found = trained("perceptron", activation_memory_budget=0.0)
-    drawn = [
-        node.name
-        for half in (found.forward, found.backward)
-        for node in half.graph.nodes
-        if node.target is torch.ops.aten.native_dropout.default
-    ]
-    assert len(drawn) == 1
-
-
-def test_sizes_of_the_device_are_computed_once(opt_program):
+    draw = torch.ops.aten.native_dropout.default
+    assert sum(len(calls(half, draw)) for half in (found.forward, found.backward)) == 1
     found = trained("outputs", activation_memory_budget=0.0)
-    assert not [
-        node
+    assert not calls(found.backward, torch.ops.aten.nonzero.default)
+
+
+def test_what_is_repeated_comes_right_before_its_use(opt_program):
+    found = trained("perceptron", activation_memory_budget=0.0)
+    forward = {node.name for node in found.forward.graph.nodes}
+    again = [
+        node.name in forward
         for node in found.backward.graph.nodes
-        if node.target is torch.ops.aten.nonzero.default
+        if node.op == "call_function"
     ]
+    assert True in again[again.index(False) :]
 
 
 def test_effects_happen_once(opt_program):
-    from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
-
-    calls = []
+    noted = []
 
     @torch.library.custom_op("commsched_tests::note", mutates_args=())
     def note(x: torch.Tensor) -> torch.Tensor:
-        calls.append(x.shape)
+        noted.append(x.shape)
         return x.clone()
 
     note.register_fake(torch.empty_like)
@@ -167,19 +169,8 @@ def test_effects_happen_once(opt_program):
     model, inputs = Noted(8, 8), [torch.randn(4, 8)] * 2
     options = Options(strict=True, activation_memory_budget=0.0)
     found = Trained(model, inputs, Partitioner(options))
-    assert len(calls) == len(inputs)
+    assert len(noted) == len(inputs)
     assert are_equal(found.values, partitioned.train(model, model, inputs))
-
-
-def test_what_is_repeated_comes_right_before_its_use(opt_program):
-    found = trained("perceptron", activation_memory_budget=0.0)
-    forward = {node.name for node in found.forward.graph.nodes}
-    again = [
-        node.name in forward
-        for node in found.backward.graph.nodes
-        if node.op == "call_function"
-    ]
-    assert True in again[again.index(False) :]
 
 
 def test_names_and_metadata_stay(opt_program):
@@ -229,8 +220,6 @@ def test_a_graph_that_fails_is_left_to_pytorch(monkeypatch):
 
 
 def test_a_setting_of_pytorch_that_is_not_known_is_respected(opt_program):
-    from torch._functorch import config
-
     with (
         config.patch(enable_activation_offloading=True),
         pytest.raises(Exception, match="enable_activation_offloading"),
@@ -307,7 +296,7 @@ def test_a_value_that_is_not_saved_is_found():
 def test_effects_in_both_halves_are_found():
     joint, forward, backward, count = halves_of("perceptron")
     target = torch.ops.aten.native_dropout.default
-    drawn, *_ = forward.graph.find_nodes(op="call_function", target=target)
+    drawn, *_ = calls(forward, target)
     tangent = backward.graph.find_nodes(op="placeholder")[-1]
     with backward.graph.inserting_after(tangent):
         backward.graph.create_node(
@@ -321,8 +310,6 @@ def test_effects_in_both_halves_are_found():
 
 
 def test_inductor_takes_the_partitioner(opt_program, monkeypatch, tmp_path):
-    import commsched.torch as cs
-
     # A graph from the cache of an earlier run is not partitioned again.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     model, inputs, _ = partitioned.case("deep")
@@ -340,8 +327,6 @@ def test_inductor_takes_the_partitioner(opt_program, monkeypatch, tmp_path):
 
 
 def test_inductor_has_one_partitioner():
-    import commsched.torch as cs
-
     own = {"custom_partitioner_fn": Partitioner(Options())}
     assert cs.inductor_options(own)["custom_partitioner_fn"] is own[
         "custom_partitioner_fn"

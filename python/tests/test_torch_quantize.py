@@ -7,6 +7,7 @@ import copy
 import pytest
 import torch
 import partitioned
+from graphs import calls
 from partitioned import Trained, joint_graph
 
 from commsched.torch.compiling.options import Options
@@ -141,9 +142,7 @@ def test_conversions_are_where_they_save_most():
     assert plain.graph.output_node().args[0][count + place].name == "addmm"
     # Long before the end of the forward, and right before the first use.
     assert nodes.index("addmm_f8") < nodes.index("addmm_1")
-    (value,) = backward.graph.find_nodes(
-        op="call_function", target=torch.ops.aten.div.Tensor
-    )[-1:]
+    *_, value = calls(backward, torch.ops.aten.div.Tensor)
     assert value.args[1].name == "addmm_scale"
     assert value.next in value.users
     for node in (*forward.graph.nodes, *backward.graph.nodes):

@@ -6,10 +6,11 @@ import warnings
 
 import pytest
 import torch
+from commsched.torch.private import scheduler
 import commsched.torch as cs
 from commsched.torch.compiling import guards, records
 from commsched.torch.private import fsdp, names
-from graphs import fake_trace
+from graphs import fake_trace, reduce
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
@@ -20,8 +21,11 @@ EAGER = guards.COMMON
 ALL = (*EAGER, "inductor")
 
 
-def paths_of(groups):
-    return sorted({path for group in groups for path in names.paths(group)})
+def firsts(*groups):
+    """The first name that is imported for each group, and the first that it uses."""
+    kinds = (kind for group in groups for kind in (
+        [*names.IMPORTED[group].values()], names.USED.get(group)))
+    return [kind[0] for kind in kinds if kind]
 
 
 @pytest.fixture
@@ -40,17 +44,11 @@ def rename(monkeypatch):
     return renamed
 
 
-def make_model():
-    torch.manual_seed(0)
-    return torch.nn.Sequential(
-        torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)
-    )
-
-
 def train(backend, options=None):
     """The losses and the parameters of three steps."""
     torch._dynamo.reset()
-    model = make_model()
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4))
     step = torch.compile(model, backend=backend, options=options)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     losses = []
@@ -82,13 +80,22 @@ def is_as_plain(inner, plain, path):
     assert record.status == "failed" and shown in str(record)
 
 
-@pytest.mark.parametrize("path", paths_of(EAGER))
+@pytest.mark.parametrize("group, path", [
+    (group, path) for group in names.IMPORTED for path in names.paths(group)
+])
+def test_each_name_is_missed(group, path, rename):
+    rename(path)
+    shown = path.replace("()", "")
+    assert names.missing(group) == f"PyTorch has no {shown}_renamed"
+
+
+@pytest.mark.parametrize("path", firsts(*EAGER))
 def test_eager_kernels(path, rename, plain):
     rename(path)
     is_as_plain("eager", plain, path)
 
 
-@pytest.mark.parametrize("path", paths_of(ALL))
+@pytest.mark.parametrize("path", [*firsts(*ALL), "torch._inductor.compile_fx.compile_fx"])
 def test_inductor(path, rename, plain):
     rename(path)
     if path.endswith(".compile_fx"):  # What would compile without the package.
@@ -96,16 +103,16 @@ def test_inductor(path, rename, plain):
     is_as_plain("inductor", plain, path)
 
 
-@pytest.mark.parametrize("path", paths_of(("optional",)))
-def test_optional_names(path, rename):
+def test_optional_names(rename):
     """Nothing else depends on them."""
-    rename(path)
+    for path in names.paths("optional"):
+        rename(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error", cs.CommSchedWarning)
         train("commsched", {"inner": "eager"})
 
 
-@pytest.mark.parametrize("path", paths_of(("partition",)))
+@pytest.mark.parametrize("path", firsts("partition"))
 def test_partitions(path, rename, plain):
     """Only steps that are partitioned need them."""
     rename(path)
@@ -130,12 +137,7 @@ def test_options_of_inductor(rename, plain):
 
 def test_passes_over_graphs(rename, fake_world):
     group = fake_world(8)
-    c10d = torch.ops._c10d_functional
-
-    def forward(x):
-        return c10d.wait_tensor(c10d.all_reduce(x @ x, "sum", group))
-
-    gm = fake_trace(forward, torch.randn(4, 4))
+    gm = fake_trace(lambda x: reduce(x @ x, group), torch.randn(4, 4))
     rename("torch._ops.OpOverload")
     before = str(gm.graph)
     with pytest.warns(cs.CommSchedWarning, match="OpOverload_renamed"):
@@ -148,8 +150,6 @@ def test_passes_over_graphs(rename, fake_world):
 @pytest.fixture
 def broken_scheduler(monkeypatch):
     """What Inductor's scheduler has, without a name that shows when it runs."""
-    from commsched.torch.private import scheduler
-
     def broken(nodes):
         raise AttributeError("'Scheduler' object has no attribute 'names'")
 
@@ -231,19 +231,12 @@ def test_a_name_that_is_not_there(model, path, rename):
     assert isinstance(model, FSDPModule)
 
 
-def test_an_attribute_of_a_group_that_is_not_there(model, monkeypatch):
-    def broken(module):
-        raise AttributeError("'FSDPParamGroup' has no attribute 'fsdp_params'")
+@pytest.mark.parametrize("name, is_replica", [
+    ("list_parameters", False), ("find_replica_obstacle", True),
+])
+def test_an_attribute_that_is_not_there(model, monkeypatch, name, is_replica):
+    def broken(model):
+        raise AttributeError(f"'{type(model).__name__}' has no attribute 'its'")
 
-    monkeypatch.setattr(fsdp, "list_parameters", broken)
-    stays(model, "no attribute 'fsdp_params'")
-
-
-def test_an_attribute_of_a_replica_that_is_not_there(fake_world, monkeypatch):
-    def broken(replica):
-        raise AttributeError("'DistributedDataParallel' has no '_comm_hooks'")
-
-    fake_world(2)
-    model = DistributedDataParallel(nn.Linear(4, 4))
-    monkeypatch.setattr(fsdp, "find_replica_obstacle", broken)
-    stays(model, "no '_comm_hooks'")
+    monkeypatch.setattr(fsdp, name, broken)
+    stays(DistributedDataParallel(nn.Linear(4, 4)) if is_replica else model, "no attribute 'its'")

@@ -4,8 +4,9 @@ in the backward."""
 
 import pytest
 import torch
+from torch.utils.checkpoint import CheckpointPolicy
 from captures import Capture, aot_backend
-from commsched import opt, torch as cs
+from commsched import opt
 from commsched.torch.compiling import schedule
 from commsched.torch.compiling.backend import commsched
 from commsched.torch.compiling.launches import Launches
@@ -25,27 +26,23 @@ from commsched.torch.compiling.roles import (
     roles_by_position,
 )
 from commsched.torch.rewriting.errors import PlanError
-from commsched.torch.sharding import MixedPrecision, shard_parameters
+from compiled_steps import shard
 from torch import nn
 from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
 )
-from torch.distributed.device_mesh import init_device_mesh
 
 GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
 
 
-def sharded(world, sizes=(8, 8, 8), ranks=2, dtype=torch.float32):
+def sharded(world, sizes=(8, 8, 8)):
     """A perceptron with a buffer, its parameters sharded."""
-    world(ranks)
+    world(2)
     layers = []
     for inner, outer in zip(sizes, sizes[1:]):
         layers += [nn.Linear(inner, outer), nn.GELU()]
-    model = nn.Sequential(*layers, nn.BatchNorm1d(sizes[-1]))
-    mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("dp",))
-    shard_parameters(model, mesh, MixedPrecision(dtype, torch.float32))
-    return model
+    return shard(nn.Sequential(*layers, nn.BatchNorm1d(sizes[-1])))
 
 
 def compiled_graphs(model, *inputs, partitioner=None):
@@ -124,8 +121,6 @@ def test_gathers_come_again_in_the_backward(fake_world, partitioner, sizes):
 
 
 def test_marks_of_checkpointing_stay(fake_world):
-    from torch.utils.checkpoint import CheckpointPolicy
-
     seen = {}
 
     def change(joint, known):
@@ -235,11 +230,8 @@ def texts(monkeypatch):
 @pytest.fixture
 def model(fake_world):
     fake_world(4)
-    mesh = init_device_mesh("cpu", (4,))
-    layers = [nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)]
-    model = nn.Sequential(*layers)
-    cs.shard_parameters(model, mesh)
-    return model
+    layers = (nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS))
+    return shard(nn.Sequential(*layers), dtype=torch.bfloat16)
 
 
 def recognized(text):

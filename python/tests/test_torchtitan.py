@@ -57,10 +57,13 @@ def path():
     return os.pathsep.join(map(str, (found, *own)))
 
 
-def run_script(path, name, *arguments, timeout=120):
-    """What a script beside this one prints last, as JSON."""
+JOBS = ROOT / "python" / "tests" / "titan_jobs.py"
+
+
+def run_job(path, name, given, timeout=120):
+    """What a job prints last."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "python" / "tests" / name), *arguments],
+        [sys.executable, str(JOBS), name, json.dumps(given)],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -78,7 +81,7 @@ def install(folder, *arguments):
 
 
 def case(name="commsched", model="llama3", parallelism=None, **settings):
-    """The settings of a case of `titan_lists.py`."""
+    """The settings of a case of `print_passes`."""
     settings = {"pass_pipeline": name, "disable_passes": [], **settings}
     return {
         "model": model,
@@ -148,7 +151,7 @@ def lists(path, tmp_path_factory):
     (working / "my_configs.py").write_text(block)
     cases = {**PIPELINES, **{k: v[0] for k, v in CONFLICTS.items()}}
     path = f"{path}{os.pathsep}{working}"
-    return run_script(path, "titan_lists.py", json.dumps(cases))
+    return run_job(path, "print_passes", cases)
 
 
 def test_the_schedule_takes_the_place_of_torchtitans(lists):
@@ -233,11 +236,11 @@ def train(path, tmp_path, name, *compiled, layers=LAYERS):
         for settings in compiled
     ]
     run_ranks(
-        ROOT / "python" / "tests" / "titan_steps.py",
+        JOBS,
         size,
         timeout=SECONDS * len(cases),
         env={"PYTHONPATH": path},
-        args=[json.dumps(cases), str(tmp_path / "out")],
+        args=["train_all", json.dumps(cases), str(tmp_path / "out")],
     )
     texts = [(tmp_path / f"out.{rank}").read_text() for rank in range(size)]
     return [list(by_rank) for by_rank in zip(*map(json.loads, texts))]
@@ -290,7 +293,7 @@ def test_an_artifact_trains_in_the_order_of_its_schedule(path, tmp_path):
         "model": "llama3", "layers": LAYERS, "steps": 5, "compile": compile,
         "parallelism": {"data_parallel_shard_degree": 2},
     }
-    said = run_script(path, "titan_artifact.py", json.dumps(settings), timeout=SECONDS)
+    said = run_job(path, "print_artifact", settings, timeout=SECONDS)
     plain, own = train(path, tmp_path, "llama3", PLAIN, compile)
     check_equal(own, plain)
     assert own[0]["planned"] == [] and own[0]["ran"] == said["planned"]

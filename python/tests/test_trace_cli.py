@@ -104,14 +104,13 @@ def test_names_modules_roles_and_groups():
     assert "saved_activation" not in roles(forward)
 
 
-@pytest.mark.parametrize("layers", [1, 2])
-def test_flops_are_those_of_the_formula(layers):
+def test_flops_are_those_of_the_formula():
     """2 flops for each matmul weight and token forward and 4 backward.
 
     Attention's two matrix products add 4 s^2 d, counted without the causal
     mask; its backward has five, one of them repeating the forward's scores.
     """
-    sequence = 8192
+    sequence, layers = 8192, 2
     options = StepOptions("llama3-8b", 64, sequence=sequence, layers=layers)
     forward, backward = functions(str(trace.trace_module(options))).values()
     config = CONFIGS["llama3-8b"]

@@ -14,6 +14,7 @@ from commsched import opt
 from commsched.torch import GraphImportError, GraphSpec, import_graphs
 from commsched.torch.importer.links import Source
 from decoder_sizes import CONFIGS
+from graphs import calls
 from commsched.torch.tracer.optimizer import Parameter, adamw_graph
 from torch_llama import Llama
 from torch_step import StepOptions
@@ -254,8 +255,7 @@ def imported_step():
 )
 def test_the_norm_is_reduced_once_over_each_group(others, groups):
     step = traces.step(options(clip_grad_norm=1.0, **others))
-    graph = step.graphs["optimizer"].graph
-    reductions = graph.find_nodes(op="call_function", target=c10d.all_reduce.default)
+    reductions = calls(step.graphs["optimizer"], c10d.all_reduce.default)
     assert [node.args[-1] for node in reductions] == groups
     assert all(node.meta["val"].shape == () for node in reductions)
     assert set(groups) <= set(step.groups)

@@ -12,6 +12,7 @@ from commsched.torch import sharding
 from commsched.torch.tracer.mesh import fake_mesh
 from commsched.torch.tracer.partition import PARTITIONERS
 from decoder_sizes import CONFIGS, LlamaConfig
+from graphs import calls
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
@@ -32,10 +33,6 @@ SEQUENCE = 16
 def trace_tiny(**options):
     options = {"shards": 4, "sequence": SEQUENCE, **options}
     return traces.step(StepOptions("llama3-tiny", **options))
-
-
-def calls(graph_module, target):
-    return graph_module.graph.find_nodes(op="call_function", target=target)
 
 
 def module_path(node):
@@ -173,16 +170,9 @@ def test_traced_step_computes_the_mean_gradient(replicas, shards):
 LENGTH = 24
 
 
-def make_model(seed=0):
-    torch.manual_seed(seed)
+def make_model():
+    torch.manual_seed(0)
     return Llama(TINY, LENGTH)
-
-
-def make_batch(seed=1, batch=2):
-    generator = torch.Generator().manual_seed(seed)
-    vocab = CONFIGS["llama3-tiny"].vocab_size
-    shape = (2, batch, LENGTH)
-    return torch.randint(vocab, shape, generator=generator).unbind()
 
 
 @pytest.mark.parametrize("make, config, parameters", [
@@ -213,7 +203,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
     plain, sharded = make_model(), make_model()
     for parameter in plain.parameters():
         parameter.data = parameter.data.bfloat16()
-    tokens, labels = make_batch()
+    tokens, labels = torch.randint(TINY.vocab_size, (2, 2, LENGTH))
     expected = plain(tokens, labels)
     expected.backward()
     with fake_mesh({"dp": 1}) as mesh:
