@@ -15,11 +15,8 @@
 
 namespace mlir::commsched_test {
 
-void registerTestPasses();
 void registerBucketTestPasses();
-void registerFsdpTestPasses();
 void registerJointTestPasses();
-void registerSplitTestPasses();
 
 } // namespace mlir::commsched_test
 

@@ -26,11 +26,8 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::commsched::registerDialects(registry);
   mlir::commsched::registerAllPasses();
-  mlir::commsched_test::registerTestPasses();
   mlir::commsched_test::registerBucketTestPasses();
-  mlir::commsched_test::registerFsdpTestPasses();
   mlir::commsched_test::registerJointTestPasses();
-  mlir::commsched_test::registerSplitTestPasses();
   registry.insert<mlir::commsched_test::TestDialect>();
   mlir::linked_stablehlo::registerDialect(registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(

@@ -60,17 +60,7 @@ func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !
 }
 
 // TWO-LABEL: func.func @scatters(
-// TWO-NEXT: // order:{{.*}}
-// TWO-NEXT: "mm1"
-// TWO-NEXT: "mm2"
-// TWO-NEXT: commsched.chunk_cat
-// TWO-NEXT: %[[F1:.+]] = commsched.reduce_scatter {{.*}}"rs1+rs2"
-// TWO-NEXT: "mm3"
-// TWO-NEXT: "mm4"
-// TWO-NEXT: commsched.chunk_cat
-// TWO-NEXT: %[[F2:.+]] = commsched.reduce_scatter {{.*}}"rs3+rs4"
-// TWO-NEXT: commsched.wait %[[F1]]
-// TWO: commsched.wait %[[F2]]
+// TWO-NEXT: // order: mm1 mm2 rs1+rs2.copy_in rs1+rs2 mm3 mm4 rs3+rs4.copy_in rs3+rs4 wait tensor.extract_slice tensor.extract_slice wait tensor.extract_slice tensor.extract_slice{{$}}
 func.func @scatters(%x: !whole) -> (!shard, !shard, !shard, !shard) {
   %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64} : (!whole) -> !whole
   $run(%w1 = reduce_scatter %m1 on @g reduction(sum) dim(0) {commsched.name = "rs1", commsched.module = "module_1"} : !whole -> !shard)

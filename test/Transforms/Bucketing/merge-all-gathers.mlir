@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --test-merge-collectives | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket=mode=copy | FileCheck %s
 
 commsched.group @dp size(4)
 

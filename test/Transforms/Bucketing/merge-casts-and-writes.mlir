@@ -1,5 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --split-input-file --allow-unregistered-dialect --test-merge-collectives \
+// RUN: commsched-opt %t.mlir --split-input-file --allow-unregistered-dialect --commsched-bucket=mode=copy \
 // RUN:   | FileCheck %t.mlir
 
 // A copy-in reads what is cast later than the cast did. Where that would be
@@ -59,8 +59,7 @@ func.func @row(%a: tensor<2xf32>, %b: tensor<2xf32>, %o: tensor<2xf32>, %x: tens
   $write(a)
 
   $cast(ca = a)
-  %f = commsched.all_reduce %b on @dp reduction(sum) into %a : tensor<2xf32> into tensor<2xf32> -> !commsched.future<tensor<2xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<2xf32>>
+  $run(%w = all_reduce %b on @dp reduction(sum) into %a : tensor<2xf32> into tensor<2xf32> -> tensor<2xf32>)
 
   // The cast reads a view of a tensor, which another view, in a region, writes.
   %v = tensor.extract_slice %x[0, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
@@ -75,8 +74,7 @@ func.func @row(%a: tensor<2xf32>, %b: tensor<2xf32>, %o: tensor<2xf32>, %x: tens
   commsched.compute "aten.add_"(%x) {mutates = array<i64: 0>} : (tensor<2x2xf32>) -> ()
 
   // What a collective wrote in place, memory, and what a select passes on.
-  %f = commsched.all_reduce %o on @dp reduction(sum) into %a : tensor<2xf32> into tensor<2xf32> -> !commsched.future<tensor<2xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<2xf32>>
+  $run(%w = all_reduce %o on @dp reduction(sum) into %a : tensor<2xf32> into tensor<2xf32> -> tensor<2xf32>)
   $cast(ca = w)
   $write(a)
 

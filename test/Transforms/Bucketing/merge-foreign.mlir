@@ -1,5 +1,5 @@
-// RUN: commsched-test-opt %s --test-merge-collectives=mode=copy -verify-diagnostics | FileCheck %s --check-prefix=COPY
-// RUN: commsched-test-opt %s --test-merge-collectives=mode=coalesced | FileCheck %s
+// RUN: commsched-test-opt %s --commsched-bucket=mode=copy -verify-diagnostics=only-expected %remarks | FileCheck %s --check-prefix=COPY
+// RUN: commsched-test-opt %s --commsched-bucket=mode=coalesced | FileCheck %s
 
 // Collectives of another dialect that are not merged: whatever has no interface to
 // merge it, or a value that does not fit.

@@ -1,9 +1,9 @@
-// RUN: commsched-test-opt %s --test-merge-collectives --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket=mode=copy --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 commsched.group @dp size(4)
 
 // Names, the common module, what all agree on, the first place in the order and
-// all locations stay; times and accounts of moves do not.
+// all locations stay; accounts of moves do not.
 // CHECK-LABEL: func.func @merged(
 // CHECK: commsched.all_gather_copy_in {{.*}} on @dp {commsched.module = "layers.1", commsched.name = "gather_a+gather_b.copy_in", commsched.origin = {{\[\[}}"gather_a", "narrowed"], "gather_b"], commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb", "cast"])
 // CHECK: commsched.all_gather {{.*}} {commsched.module = "layers.1", commsched.name = "gather_a+gather_b", commsched.order = 3 : i64, commsched.origin = ["gather_a", "gather_b"], commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb"])
@@ -15,7 +15,7 @@ func.func @merged(%a: tensor<2xf64>, %b: tensor<2x2xf32>) -> (tensor<8xf32>, ten
   %c = arith.truncf %a {commsched.name = "narrowed"} : tensor<2xf64> to tensor<2xf32> loc("cast")
   %0 = commsched.all_gather %c on @dp dim(0) {
       commsched.name = "gather_a", commsched.module = "layers.1.attention", commsched.partition = "backward",
-      commsched.order = 3 : i64, commsched.runtime_ns = 7 : i64} : tensor<2xf32> -> !commsched.future<tensor<8xf32>> loc("ga")
+      commsched.order = 3 : i64} : tensor<2xf32> -> !commsched.future<tensor<8xf32>> loc("ga")
   %1 = commsched.all_gather %b on @dp dim(1) {
       commsched.name = "gather_b", commsched.module = "layers.1.attn", commsched.partition = "backward",
       commsched.order = 4 : i64, commsched.reorder_info = {
@@ -32,9 +32,9 @@ func.func @merged(%a: tensor<2xf64>, %b: tensor<2x2xf32>) -> (tensor<8xf32>, ten
 // CHECK-LABEL: func.func @little(
 // CHECK: tensor.concat {{.*}} {commsched.name = "r.copy_in"{{.*}}}
 // CHECK: commsched.all_reduce {{.*}} {commsched.name = "r", commsched.order = 2 : i64, commsched.origin = ["r"]}
-// CHECK: commsched.wait %{{[0-9]+}} : !commsched.future
 // CHECK: commsched.chunk_cat {{.*}} {commsched.module = "layers"}
 // CHECK: commsched.reduce_scatter {{.*}} {commsched.module = "layers"}
+// CHECK-COUNT-2: commsched.wait %{{[0-9]+}} : !commsched.future
 func.func @little(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<1xf32>, tensor<1xf32>) {
   %0 = commsched.all_reduce %a on @dp reduction(sum) {commsched.module = "layers"} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   %1 = commsched.all_reduce %a on @dp reduction(sum) {commsched.name = "r", commsched.order = 2 : i64} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>

@@ -1,21 +1,17 @@
-// RUN: commsched-test-opt %s --test-merge-collectives -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: commsched-test-opt %s --commsched-bucket=mode=copy -split-input-file -verify-diagnostics=only-expected %remarks | FileCheck %s
 
-// One remark for each collective that cannot be merged, and no change.
+// A remark for what cannot be merged although its kind could, and no change.
 
 commsched.group @dp size(4)
 
 // CHECK-LABEL: func.func @kinds(
 // CHECK-NOT: commsched.all_gather_copy_in
 func.func @kinds(%x: tensor<4xf32>) {
-  // expected-remark@below {{it is blocking}}
   commsched.barrier on @dp
-  // expected-remark@below {{there is no copy-in for 'commsched.all_to_all'}}
   %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   %1 = commsched.broadcast %x on @dp root(0) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   %2 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-remark@below {{no send is ever merged}}
   %3 = commsched.send %x on @dp to(1) : tensor<4xf32> -> !commsched.future
-  // expected-remark@below {{no recv is ever merged}}
   %4 = commsched.recv on @dp from(0) : !commsched.future<tensor<4xf32>>
   %5 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
   %6 = commsched.wait %1 : !commsched.future<tensor<4xf32>>

@@ -1,11 +1,10 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir -split-input-file -o %t.before
-// RUN: commsched-test-opt %t.mlir -split-input-file -verify-diagnostics \
-// RUN:   --test-deduplicate-gathers %remarks -o %t.after
+// RUN: commsched-opt %t.mlir -split-input-file -o %t.before
+// RUN: commsched-opt %t.mlir -split-input-file -verify-diagnostics=only-expected \
+// RUN:   --commsched-bucket-all-gather="deduplicate max-count=1" %remarks -o %t.after
 // RUN: diff %t.before %t.after
-// RUN: commsched-test-opt %t.mlir -split-input-file -o /dev/null \
-// RUN:   --test-deduplicate-gathers=limit-bytes=144 %remarks 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=LIMIT
+// RUN: commsched-opt %t.mlir -split-input-file -o /dev/null %remarks 2>&1 \
+// RUN:   --commsched-bucket-all-gather="deduplicate max-count=1" | grep 'remark: .Missed. DuplicateGatherKept' | count 8
 
 // Gathers that are not dropped, and why. Nothing changes.
 
@@ -13,8 +12,6 @@ commsched.group @dp size(2)
 
 // Beside "peak" there are 32 bytes of arguments, 16 of "layer" and its own 64;
 // what the first gather delivers are 32 more.
-// LIMIT: [Passed] GatherDeduplicated | Category:commsched | Function=memory
-// LIMIT-SAME: PeakBytesAfter=144, PeakBytesBefore=112
 func.func @memory(%p: tensor<4xf32>, %x: tensor<8xbf16>) -> tensor<8xbf16> {
   $run(%w0 = all_gather %p on @dp dim(0) {commsched.name = "forward"} : tensor<4xf32> -> tensor<8xf32>)
   %y = commsched.compute "layer"(%x, %w0) : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
@@ -153,8 +150,7 @@ func.func @row(%p: !part, %q: !part, %buffer: !whole) {
   %g = commsched.all_gather %p on @dp dim(1) : !part -> !commsched.future<tensor<4x8xf32>>
   %w = commsched.wait %g : !commsched.future<tensor<4x8xf32>>
 
-  %g = commsched.all_gather %p on @other dim(0) : !part -> !future
-  %w = commsched.wait %g : !future
+  $run(%w = all_gather %p on @other dim(0) : !part -> !whole)
 
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4x4xbf16>
   $run(%w1 = all_gather %c0 on @dp dim(0) : tensor<4x4xbf16> -> tensor<8x4xbf16>)

@@ -1,8 +1,8 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers > %t
+// RUN: commsched-opt %t.mlir --commsched-bucket-all-gather="deduplicate max-count=1" > %t
 // RUN: %orders < %t | FileCheck %s
-// RUN: commsched-test-opt %t --test-deduplicate-gathers | diff - %t
-// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers %remarks -o /dev/null \
+// RUN: commsched-opt %t --commsched-bucket-all-gather="deduplicate max-count=1" | diff - %t
+// RUN: commsched-opt %t.mlir --commsched-bucket-all-gather="deduplicate max-count=1" %remarks -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Gathers of what has been gathered before are dropped. Memory is not short here:
@@ -15,11 +15,9 @@
 commsched.group @dp size(2)
 
 LET $gather(W = P as NAME)
-  %W.f = commsched.all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !commsched.future<!whole>
-  %W = commsched.wait %W.f : !commsched.future<!whole>
+  $run(%W = all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !whole)
 LET $cast_gather(W = P)
-  %W.f = commsched.all_gather %P on @dp dim(0) : tensor<4xbf16> -> !future
-  %W = commsched.wait %W.f : !future
+  $run(%W = all_gather %P on @dp dim(0) : tensor<4xbf16> -> !cast)
 LET $padded_gather(K)
   %e.K = tensor.empty() : tensor<3xbf16>
   %c.K = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}

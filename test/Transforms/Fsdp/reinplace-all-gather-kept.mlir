@@ -44,8 +44,7 @@ func.func @row(%a: !part, %x: !whole, %d: tensor<?xf32>, %n: index) {
   %c1 = arith.constant 1 : index
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> !whole {
     // expected-remark@below {{the slice is made in another block}}
-    %future = commsched.all_gather %slice on @dp dim(0) : !part -> !future
-    %full = commsched.wait %future : !future
+    $run(%full = all_gather %slice on @dp dim(0) : !part -> !whole)
     scf.yield %full : !whole
   }
 

@@ -1,8 +1,10 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir -split-input-file -o %t.before
-// RUN: commsched-test-opt %t.mlir -split-input-file -verify-diagnostics \
-// RUN:   --test-sum-before-reduce-scatter %remarks -o %t.after
+// RUN: commsched-opt %t.mlir -split-input-file -o %t.before
+// RUN: commsched-opt %t.mlir -split-input-file -verify-diagnostics=only-expected \
+// RUN:   --commsched-bucket-reduce-scatter="sum-first max-count=1" %remarks -o %t.after
 // RUN: diff %t.before %t.after
+// RUN: commsched-opt %t.mlir -split-input-file -o /dev/null %remarks 2>&1 \
+// RUN:   --commsched-bucket-reduce-scatter="sum-first max-count=1" | grep 'remark: .Missed. SummedAfter' | count 10
 
 // What is not summed up before it is reduced, and why. Nothing changes.
 
@@ -20,35 +22,25 @@ func.func @row(%a: !whole, %b: !whole, %buffer: !part) -> !part {
 
 // -----
 
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) {commsched.name = "ra"} : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @tp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) {commsched.name = "ra"} : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @tp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !part)
   // expected-remark-re@below {{[Missed] SummedAfterReduceScatter | Category:commsched | Function=row | {{.*}}commsched.reduce_scatter 'ra' and commsched.reduce_scatter 'rb' are summed up afterwards: the first is on @dp, the second on @tp}}
 
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(avg) dim(0) : !whole -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @dp reduction(avg) dim(0) : !whole -> !part)
   // expected-remark@below {{the first reduces by sum, the second reduces by avg}}
 
-  %ra = commsched.reduce_scatter %a on @dp reduction(max) dim(0) {commsched.name = "ra"} : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(max) dim(0) : !whole -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(max) dim(0) {commsched.name = "ra"} : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @dp reduction(max) dim(0) : !whole -> !part)
   // expected-remark@below {{commsched.reduce_scatter 'ra' reduces by max}}
 
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !part)
   commsched.compute "user"(%wb) : (!part) -> ()
   // expected-remark@below {{what commsched.reduce_scatter 'rb' delivers has another user}}
 
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) into %buffer {commsched.name = "rb"} : !whole into !part -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @dp reduction(sum) dim(0) into %buffer {commsched.name = "rb"} : !whole into !part -> !part)
   // expected-remark@below {{commsched.reduce_scatter 'rb' is written in place}}
 
   %ra = commsched.reduce_scatter %a, %b on @dp reduction(sum) dim(0) {commsched.name = "ra"}
@@ -66,11 +58,9 @@ func.func @row(%a: !whole, %b: !whole, %buffer: !part) -> !part {
   // expected-remark@below {{no collective may cross what stands between them}}
 
   // The second of the two is added first.
-  %rb = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !future
-  %wb = commsched.wait %rb : !future
+  $run(%wb = reduce_scatter %a on @dp reduction(sum) dim(0) {commsched.name = "rb"} : !whole -> !part)
   commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (!whole) -> ()
-  %ra = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.name = "ra"} : !whole -> !future
-  %wa = commsched.wait %ra : !future
+  $run(%wa = reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.name = "ra"} : !whole -> !part)
   // expected-remark@below {{commsched.reduce_scatter 'ra' and commsched.reduce_scatter 'rb' are summed up afterwards: what commsched.reduce_scatter 'rb' sends may be written before commsched.reduce_scatter 'ra' starts}}
 
 // -----
@@ -82,24 +72,16 @@ func.func @row(%a: !whole, %b: !whole, %buffer: !part) -> !part {
 commsched.group @dp size(2)
 
 func.func @types(%a: tensor<4x2xf32>, %b: tensor<2x4xf32>) -> tensor<2x2xf32> {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : tensor<4x2xf32> -> !commsched.future<tensor<2x2xf32>>
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
-      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<2x2xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<2x2xf32>>
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : tensor<4x2xf32> -> tensor<2x2xf32>)
+  $run(%wb = reduce_scatter %b on @dp reduction(sum) dim(1) : tensor<2x4xf32> -> tensor<2x2xf32>)
   // expected-remark@below {{the first sends a tensor<4x2xf32>, the second a tensor<2x4xf32>}}
   %sum = arith.addf %wa, %wb : tensor<2x2xf32>
   return %sum : tensor<2x2xf32>
 }
 
 func.func @dimensions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : tensor<?x?xf32> -> !commsched.future<tensor<?x?xf32>>
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
-      : tensor<?x?xf32> -> !commsched.future<tensor<?x?xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<?x?xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<?x?xf32>>
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : tensor<?x?xf32> -> tensor<?x?xf32>)
+  $run(%wb = reduce_scatter %b on @dp reduction(sum) dim(1) : tensor<?x?xf32> -> tensor<?x?xf32>)
   // expected-remark@below {{they differ in more than what they send}}
   %sum = arith.addf %wa, %wb : tensor<?x?xf32>
   return %sum : tensor<?x?xf32>
@@ -109,10 +91,8 @@ func.func @dimensions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf3
 // addition without users stays as well.
 func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
     -> (!part, !part, !part, !part, !part, !part, !part) {
-  %r0 = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
-  %r1 = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
-  %w0 = commsched.wait %r0 : !future
-  %w1 = commsched.wait %r1 : !future
+  $run(%w0 = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
+  $run(%w1 = reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !part)
   $run(%w2 = reduce_scatter %c on @dp reduction(sum) dim(0) : !part -> tensor<1xf32>)
   %difference = arith.subf %w0, %w1 : !part
   %accumulated = arith.addf %w0, %old : !part
@@ -129,10 +109,8 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
 }
 
 func.func @in_a_region(%a: !whole, %b: !whole, %old: !part, %condition: i1) -> !part {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
-  %wa = commsched.wait %ra : !future
-  %wb = commsched.wait %rb : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
+  $run(%wb = reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !part)
   %result = scf.if %condition -> !part {
     %sum = arith.addf %wa, %wb : !part
     scf.yield %sum : !part

@@ -1,10 +1,10 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter > %t
+// RUN: commsched-opt %t.mlir --commsched-bucket-reduce-scatter="sum-first max-count=1" > %t
 // RUN: %orders < %t | FileCheck %s
-// RUN: commsched-test-opt %t --test-sum-before-reduce-scatter | diff - %t
-// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter %remarks -o /dev/null \
+// RUN: commsched-opt %t --commsched-bucket-reduce-scatter="sum-first max-count=1" | diff - %t
+// RUN: commsched-opt %t.mlir --commsched-bucket-reduce-scatter="sum-first max-count=1" %remarks -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter \
+// RUN: commsched-opt %t.mlir --commsched-bucket-reduce-scatter="sum-first max-count=1" \
 // RUN:   --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 
 // Reduce-scatters whose results are added become one of the sum.

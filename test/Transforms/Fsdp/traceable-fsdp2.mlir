@@ -18,9 +18,7 @@ LET $layer(K behind BEFORE)
   commsched.resize_storage %p.K bytes(64) : !storage
   %slice.K, %buffer.K = commsched.all_gather_copy_in %shard.K on @dp
       {commsched.runtime_ns = 2} : !part -> !part, !whole
-  %future.K = commsched.all_gather %slice.K on @dp dim(0)
-      {commsched.runtime_ns = 100} : !part -> !future
-  %gathered.K = commsched.wait %future.K : !future
+  $run(%gathered.K = all_gather %slice.K on @dp dim(0) {commsched.runtime_ns = 100} : !part -> !whole)
   %full.K:1 = commsched.split_with_sizes_copy %gathered.K on @dp
       {commsched.runtime_ns = 4} : !whole -> !whole
   commsched.fsdp_copy %full.K#0 into %p.K {commsched.runtime_ns = 3} : !whole, !storage

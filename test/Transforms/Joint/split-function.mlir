@@ -1,10 +1,7 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function | %orders | FileCheck %s
-// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
+// RUN: commsched-opt %t.mlir --split-input-file --commsched-partition-joint | %orders | FileCheck %s
+// RUN: commsched-opt %t.mlir --split-input-file --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition -o /dev/null
-// RUN: commsched-test-opt %t.mlir --split-input-file > %t.before
-// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function=trial > %t.trial
-// RUN: diff %t.before %t.trial
 
 // What nothing calls is the function that calls its halves. Primals go to the
 // forward and tangents to the backward, wherever they stand.

@@ -1,4 +1,4 @@
-// RUN: %rows %s | commsched-test-opt --split-input-file --verify-diagnostics --test-split-function
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics --commsched-partition-joint
 
 // expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but there is a '@f_backward'}}
 func.func @f(%x: tensor<4xf32> $in) -> tensor<4xf32> $joint {

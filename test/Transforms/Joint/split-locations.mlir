@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --test-split-function --mlir-print-debuginfo \
+// RUN: commsched-opt %s --commsched-partition-joint --mlir-print-debuginfo \
 // RUN:   --mlir-print-local-scope | FileCheck %s
 
 // Both halves keep the locations of the joint function, its arguments,

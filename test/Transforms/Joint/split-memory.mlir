@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN: commsched-opt %s --split-input-file --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition | %orders | FileCheck %s
 
 // The unsharded parameter is filled and freed in each half, which takes the

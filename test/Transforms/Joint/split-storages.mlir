@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN: commsched-opt %s --split-input-file --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition | %orders | FileCheck %s
 
 // Two saved views of one storage: it is saved once, and viewed again in the
