@@ -40,14 +40,12 @@ func.func @blocks(%x: !t, %c: i1) -> !t {
   %r = scf.if %c -> !t {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
     %small = commsched.compute "small"() : () -> !t
-    %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
     scf.yield %w : !t
   } else {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
     %small = commsched.compute "small"() : () -> !t
-    %f = commsched.all_reduce %x on @g reduction(max) into %x : !t into !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %x on @g reduction(max) into %x : !t into !t -> !t)
     scf.yield %w : !t
   }
   return %r : !t

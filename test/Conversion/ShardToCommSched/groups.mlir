@@ -1,19 +1,11 @@
 // RUN: commsched-opt %s -split-input-file --convert-shard-to-commsched | FileCheck %s
-// RUN: commsched-opt %s -split-input-file --convert-shard-to-commsched=ranks-per-node=4 \
-// RUN:   | FileCheck %s --check-prefix=FOUR
 // RUN: %fails commsched-opt %s -split-input-file --convert-shard-to-commsched=ranks-per-node=0 "error: the option 'ranks-per-node' is 0, and a node has at least one rank"
 
 // Names and order of groups. group-members.test compares which ranks belong to
 // them with brute force.
 
 // Every use of an axis is of one group. Groups come in the order of their first
-// use, and the grid goes. A node of 8 holds all ranks of
-//
-//   0 1 2
-//   3 4 5
-//
-// one of 4 the ranks 0 to 3.
-
+// use, and the grid goes.
 
 //  CHECK-NOT: shard.grid
 //      CHECK: commsched.group @plane_axes_1 size(3){{$}}
@@ -22,9 +14,6 @@
 // CHECK-SAME{LITERAL}: ranks(dense<[[0, 3, 1, 4, 2, 5]]> : tensor<1x6xi64>)
 //  CHECK-NOT: commsched.group
 //  CHECK-NOT: shard.grid
-//      FOUR: commsched.group @plane_axes_1 size(3){{$}}
-// FOUR-NEXT: commsched.group @plane_axes_0 size(2) stride(3){{$}}
-// FOUR-NEXT: commsched.group @plane_axes_1_0 size(6) ranks_per_node(4) ranks(
 shard.grid @plane(shape = 2x3)
 
 // CHECK: commsched.all_reduce %{{.*}} on @plane_axes_1 reduction

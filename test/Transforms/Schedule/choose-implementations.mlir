@@ -83,10 +83,8 @@ commsched.group @dp size(4)
 // NONE: commsched.all_gather
 // NONE-NOT: commsched.implementation
 func.func @unlisted(%a: tensor<256xf32>) -> tensor<1024xf32> {
-  %0 = commsched.all_gather %a on @dp dim(0)
-      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
-  return %1 : tensor<1024xf32>
+  $run(%w = all_gather %a on @dp dim(0) : tensor<256xf32> -> tensor<1024xf32>)
+  return %w : tensor<1024xf32>
 }
 
 //--- profile.json

@@ -76,8 +76,7 @@ func.func private @unknown(!t) -> !t
 // -----
 
   %y:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x, %p = %s) -> (!t, !t) {
-    %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     // expected-remark@below {{yields an argument of its body as another one, which is then two iterations old"}}
     scf.yield %b, %a : !t, !t
@@ -85,8 +84,7 @@ func.func private @unknown(!t) -> !t
 
   // expected-remark@below {{: it yields value 1 without computing it; canonicalize it before"}}
   %y:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x, %p = %s) -> (!t, !t) {
-    %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     scf.yield %b, %p : !t, !t
   }
@@ -94,8 +92,7 @@ func.func private @unknown(!t) -> !t
   // The numbers hold within a block, which would have those of two iterations.
   %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> !t {
     // expected-remark@below {{has a fixed place in the order of collectives, which iterations that overlap do not keep"}}
-    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.order = 0 : i64, commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %a on @dp reduction(sum) {commsched.order = 0 : i64, commsched.runtime_ns = 30 : i64} : !t -> !t)
     $run(%w = all_reduce %x on @dp reduction(sum) {commsched.order = 1 : i64, commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%r, %w) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     scf.yield %b : !t
@@ -104,8 +101,7 @@ func.func private @unknown(!t) -> !t
   // Nothing moves across what may communicate.
   // expected-remark-re@below {{: its 4 iterations take 340 ns, {{.*}}; 85 ns are the least, for the circle of commsched.all_reduce, commsched.wait, f, func.call"}}
   %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> !t {
-    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     %c = func.call @unknown(%b) {commsched.runtime_ns = 5 : i64} : (!t) -> !t
     scf.yield %c : !t

@@ -45,8 +45,7 @@ func.func private @forward(%w: !t {commsched.name = "w", commsched.role = "param
 
 func.func private @backward(%w: !t $parameter, %a: !t $saved) -> !t {
   %d = commsched.compute "derivative"(%w, %a) {commsched.name = "product"} : (!t, !t) -> !t
-  %f = commsched.all_reduce %d on @g reduction(sum) : !t -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %d on @g reduction(sum) : !t -> !t)
   return %r : !t
 }
 
