@@ -1,8 +1,7 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
-// RUN: commsched-opt %s --commsched-schedule -o /dev/null %remarks 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
 
-// Values of dynamic size have the costs and the storage that their hints give.
+// Values of dynamic size have the costs and the storage that their hints give;
+// report-declined.mlir has those without hints.
 // Each function counts what it would with static sizes in their place.
 
 commsched.group @g size(4)
@@ -67,17 +66,4 @@ func.func @loop(%x: tensor<?xf32> {commsched.size_hints = array<i64: 256>}) -> t
     scf.yield %a : tensor<?xf32>
   } {commsched.size_hints = array<i64: 256>}
   return %r : tensor<?xf32>
-}
-
-// Without a hint, nothing is known of the size, which counts as 0 bytes.
-// CHECK: {"function":"no_hint"{{.*}}"peak_memory_bytes":32,{{.*}}"unsized_values":1,
-// REMARK: remark: [Analysis] AssumedSize | Category:commsched | Function=no_hint
-// REMARK-SAME: the size of a tensor<?xf32> is not known; 'commsched.size_hints' may give it
-func.func @no_hint(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xf32>) -> tensor<?xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %a, %w : tensor<?xf32>, tensor<4xf32>
 }

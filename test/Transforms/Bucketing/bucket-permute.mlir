@@ -30,11 +30,6 @@ commsched.group @x size(4)
 // COPY: commsched.permute %[[UP]] on @x pairs(dense<{{\[\[}}0, 1], [1, 2], [2, 3]]> {{.*}} {commsched.name = "a.up+b.up+c.up"{{.*}}} : tensor<33xf32>
 // COPY: %[[DOWN:.+]] = tensor.concat
 // COPY-NEXT: commsched.permute %[[DOWN]] on @x pairs(dense<{{\[\[}}1, 0], [2, 1], [3, 2]]> {{.*}} {commsched.name = "a.down+b.down"{{.*}}} : tensor<32xf32>
-// COPY-NEXT: %[[W:.+]] = commsched.wait
-// COPY: tensor.extract_slice %[[W]][0] [16] [1]
-// COPY: tensor.extract_slice %[[W]][16] [16] [1]
-// COPY: tensor.extract_slice %[[W]][32] [1] [1]
-// COPY: commsched.wait
 // COALESCED-NEXT: %[[UP:.+]] = commsched.permute %[[A]], %[[B]], %[[C]] on @x pairs(dense<{{\[\[}}0, 1], [1, 2], [2, 3]]> {{.*}} {commsched.name = "a.up+b.up+c.up"{{.*}}}
 // COALESCED-NEXT: %[[DOWN:.+]] = commsched.permute %[[A]], %[[B]] on @x pairs(dense<{{\[\[}}1, 0], [2, 1], [3, 2]]> {{.*}} {commsched.name = "a.down+b.down"{{.*}}}
 // COALESCED-NEXT: %[[W:.+]]:3 = commsched.wait %[[UP]]
