@@ -1,5 +1,4 @@
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather
-// RUN: %{merge} | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket-all-gather | FileCheck %s
 
 // Casts that the copy-in of a bucket makes, and what they are made of, come up
 // to the bucket or go, wherever they stand.
@@ -7,12 +6,6 @@
 !f32 = tensor<4xf32>
 !f16 = tensor<4xf16>
 !whole = tensor<8xf16>
-
-module attributes {dlti.target_system_spec = #dlti.target_system_spec<
-  "GPU" = #dlti.target_device_spec<
-    "commsched.collective_launch_us" = 90.0 : f64,
-    "commsched.kernel_launch_ns" = 0,
-    "commsched.memory_gb_s" = 1.0e9 : f64>>} {
 
 commsched.group @g size(2)
 
@@ -50,5 +43,4 @@ func.func @ordered(%a: !f32, %b: !f32) -> (!whole, !whole) {
   %w1 = commsched.wait %f1 : !commsched.future<!whole>
   %w2 = commsched.wait %f2 : !commsched.future<!whole>
   return %w1, %w2 : !whole, !whole
-}
 }

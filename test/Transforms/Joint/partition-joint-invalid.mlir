@@ -8,34 +8,9 @@
 // RUN:   --commsched-partition-joint=memory-budget=1000
 
 !t = tensor<4xf32>
-
-// expected-error@+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 2 results are the forward's}}
-func.func @no_number(%x: !t $in,
-    // expected-note@+1 {{this argument is a tangent}}
-    %dy: !t $tangent)
-    -> (!t, !t) {
-  return %x, %dy : !t, !t
-}
-
-// -----
-
-!t = tensor<4xf32>
 ROW
 
 // -----
-
-func.func @no_role(
-    // expected-error@+1 {{argument #0 of the joint function 'no_role' has no 'commsched.role'}}
-    %x: !t, %dy: !t $tangent)
-    -> (!t, !t)
-    $joint {
-  return %x, %dy : !t, !t
-}
-
-// expected-error@+1 {{attribute 'commsched.role' is "weight", which is none of "parameter", "input"}}
-func.func @unknown_role(%x: !t {commsched.role = "weight"}) -> !t $joint {
-  return %x : !t
-}
 
 // The forward needs what only the backward has.
 func.func @needs_tangent(%x: !t $in,
