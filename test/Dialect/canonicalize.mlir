@@ -40,27 +40,15 @@ func.func @group_of_one_chain(%x: !t) -> !t {
   return %v4 : !t
 }
 
-// A permute without a pair delivers zeros.
-// CHECK-LABEL: func.func @keep_permute_of_nothing(
-// CHECK-NEXT: // order: permute wait{{$}}
-func.func @keep_permute_of_nothing(%x: !t) -> !t {
+// A permute without a pair delivers zeros; in place, the buffer may be read; and
+// where types differ, the operand cannot stand for the value.
+// CHECK-LABEL: func.func @keep_group_of_one(
+// CHECK-NEXT: // order: permute wait all_reduce wait all_gather wait{{$}}
+func.func @keep_group_of_one(%x: !t, %b: !t, %d: tensor<?xf32>) -> (!t, !t, !t) {
   $run(%v1 = permute %x on @self pairs(dense<> : tensor<0x2xi64>) : !t -> !t)
-  return %v1 : !t
-}
-
-// CHECK-LABEL: func.func @keep_group_of_one_in_place(
-// CHECK-NEXT: // order: all_reduce wait{{$}}
-func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
-  $run(%v1 = all_reduce %x on @self reduction(sum) into %b : !t into !t -> !t)
-  return %v1 : !t
-}
-
-// The types differ, so the operand cannot stand for the value.
-// CHECK-LABEL: func.func @keep_group_of_one_dynamic(
-// CHECK-NEXT: // order: all_gather wait{{$}}
-func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
-  $run(%v1 = all_gather %x on @self dim(0) : tensor<?xf32> -> !t)
-  return %v1 : !t
+  $run(%v2 = all_reduce %x on @self reduction(sum) into %b : !t into !t -> !t)
+  $run(%v3 = all_gather %d on @self dim(0) : tensor<?xf32> -> !t)
+  return %v1, %v2, %v3 : !t, !t, !t
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,35 +64,25 @@ func.func @unused_pairs(%x: !t) {
   $run(%v9 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
   $run(%v10 = broadcast %x on @dp root(0) : !t -> !t)
   $run(%v11 = permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !t -> !t)
-  return
-}
-
-// What only an unused collective needed goes with it.
-// CHECK-LABEL: func.func @unused_chain(
-// CHECK-NEXT: // order: {{$}}
-func.func @unused_chain(%x: !t) {
+  // What only an unused collective needed goes with it.
   %v0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   $run(%v2 = all_reduce %v0 on @dp reduction(sum) : !t -> !t)
   %v3 = commsched.compute "aten.sin"(%v2) : (!t) -> !t
+  $run(%v4 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   return
 }
 
-// One of two coalesced values is used: the launch stays as it is.
-// CHECK-LABEL: func.func @keep_partly_used(
-// CHECK: commsched.all_reduce %{{.+}}, %{{.+}} on
-// CHECK: commsched.wait
-func.func @keep_partly_used(%x: !t) -> !t {
+// One of two coalesced values is used: the launch stays as it is. The buffer of the
+// gather may be read through another value.
+// CHECK-LABEL: func.func @keep_pairs(
+// CHECK-NEXT: // order: all_reduce wait all_gather wait all_to_all wait barrier{{$}}
+func.func @keep_pairs(%x: !t, %b: tensor<8xf32>) -> (!t, !t) {
   %v0 = commsched.all_reduce %x, %x on @dp reduction(sum) : !t, !t -> !commsched.future<!t, !t>
   %v1:2 = commsched.wait %v0 : !commsched.future<!t, !t>
-  return %v1#1 : !t
-}
-
-// The buffer may be read through another value.
-// CHECK-LABEL: func.func @keep_unused_in_place(
-// CHECK-NEXT: // order: all_gather wait{{$}}
-func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
-  $run(%v1 = all_gather %x on @dp dim(0) into %b : !t into tensor<8xf32> -> tensor<8xf32>)
-  return
+  $run(%v2 = all_gather %x on @dp dim(0) into %b : !t into tensor<8xf32> -> tensor<8xf32>)
+  $run(%v3 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
+  commsched.barrier on @dp
+  return %v1#1, %v3 : !t, !t
 }
 
 // The other end is in another rank's program, even if that rank is this one.
@@ -118,14 +96,6 @@ func.func @keep_point_to_point(%x: !t) {
   commsched.wait %v1 : !commsched.future
   %v3 = commsched.wait %v2 : !future
   return
-}
-
-// CHECK-LABEL: func.func @keep_used_pairs(
-// CHECK-NEXT: // order: all_to_all wait barrier{{$}}
-func.func @keep_used_pairs(%x: !t) -> !t {
-  $run(%v1 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
-  commsched.barrier on @dp
-  return %v1 : !t
 }
 
 // The rank is 0 in a group of one; otherwise one operation is enough.
@@ -150,12 +120,4 @@ func.func @keeps_transfers(%x: !t) -> !t {
   $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
   $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
   return %v3 : !t
-}
-
-// CHECK-LABEL: func.func @unused_transfers(
-// CHECK-NEXT: // order: {{$}}
-func.func @unused_transfers(%x: !t) {
-  $run(%v1 = offload %x : !t -> tensor<4xf32, #commsched.host>)
-  $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
-  return
 }

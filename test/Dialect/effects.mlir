@@ -12,28 +12,21 @@
 !m = memref<4xf32>
 commsched.group @dp size(2)
 
-// Two equal starts are two launches.
-// CHECK-LABEL: func.func @cse_keeps_collectives(
-// CHECK-NEXT: // order: all_reduce all_reduce wait wait barrier barrier{{$}}
-func.func @cse_keeps_collectives(%x: !t) -> (!t, !t) {
+// Two equal starts are two launches, or two transfers.
+// CHECK-LABEL: func.func @cse_keeps_starts(
+// CHECK-NEXT: // order: all_reduce all_reduce wait wait barrier barrier offload offload wait wait{{$}}
+func.func @cse_keeps_starts(%x: !t) -> (!t, !t, !v, !v) {
   %0 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %1 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %2 = commsched.wait %0 : !future
   %3 = commsched.wait %1 : !future
   commsched.barrier on @dp
   commsched.barrier on @dp
-  return %2, %3 : !t, !t
-}
-
-// Nor are two equal transfers one.
-// CHECK-LABEL: func.func @cse_keeps_transfers(
-// CHECK-NEXT: // order: offload offload wait wait{{$}}
-func.func @cse_keeps_transfers(%x: !t) -> (!v, !v) {
-  %0 = commsched.offload %x : !t -> !commsched.future<!v>
-  %1 = commsched.offload %x : !t -> !commsched.future<!v>
-  %2 = commsched.wait %0 : !commsched.future<!v>
-  %3 = commsched.wait %1 : !commsched.future<!v>
-  return %2, %3 : !v, !v
+  %4 = commsched.offload %x : !t -> !commsched.future<!v>
+  %5 = commsched.offload %x : !t -> !commsched.future<!v>
+  %6 = commsched.wait %4 : !commsched.future<!v>
+  %7 = commsched.wait %5 : !commsched.future<!v>
+  return %2, %3, %6, %7 : !t, !t, !v, !v
 }
 
 // A loop that repeats a collective launches it each time.
@@ -52,12 +45,14 @@ func.func @licm_keeps_collectives(%x: !t, %n: index) -> !t {
 }
 
 // CHECK-LABEL: func.func @cse_merges_pure_compute(
-// CHECK: %[[Y:.+]] = commsched.compute "aten.sin"
+// CHECK-NEXT: // order: aten.sin aten.view{{$}}
+// CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"
 // CHECK-NEXT: return %[[Y]], %[[Y]], %[[V]], %[[V]]
 func.func @cse_merges_pure_compute(%x: !t) -> (!t, !t, !u, !u) {
   %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   %1 = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  %dead = commsched.compute "aten.cos"(%x) : (!t) -> !t
   %2 = commsched.compute "aten.view"(%x) {alias = 0 : i64} : (!t) -> !u
   %3 = commsched.compute "aten.view"(%x) {alias = 0 : i64} : (!t) -> !u
   return %0, %1, %2, %3 : !t, !t, !u, !u
@@ -78,13 +73,6 @@ func.func @cse_keeps_buffers(%x: !t) -> (!w, !w) {
   %2 = commsched.wait %0 : !commsched.future<!w>
   %3 = commsched.wait %1 : !commsched.future<!w>
   return %2, %3 : !w, !w
-}
-
-// CHECK-LABEL: func.func @cse_drops_dead_compute(
-// CHECK-NEXT: // order: {{$}}
-func.func @cse_drops_dead_compute(%x: !t) {
-  %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
-  return
 }
 
 // CHECK-LABEL: func.func @cse_keeps_random(
