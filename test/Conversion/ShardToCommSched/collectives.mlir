@@ -22,21 +22,6 @@ func.func @annotated(%x: tensor<2x8xi8>) -> tensor<2x32xi8> {
   return %0 : tensor<2x32xi8>
 }
 
-// CHECK-LABEL: func.func @nested(
-//       CHECK:   scf.if
-//  CHECK-NEXT:     %[[F:.*]] = commsched.all_gather
-//  CHECK-NEXT:     %[[Y:.*]] = commsched.wait %[[F]]
-//  CHECK-NEXT:     scf.yield %[[Y]]
-func.func @nested(%c: i1, %x: tensor<2xi8>, %y: tensor<8xi8>) -> tensor<8xi8> {
-  %0 = scf.if %c -> tensor<8xi8> {
-    %1 = shard.all_gather %x on @grid grid_axes = [1] gather_axis = 0 : tensor<2xi8> -> tensor<8xi8>
-    scf.yield %1 : tensor<8xi8>
-  } else {
-    scf.yield %y : tensor<8xi8>
-  }
-  return %0 : tensor<8xi8>
-}
-
 // Elements are in the result's type when they are added up. True is 1, not -1.
 
 // CHECK-LABEL: func.func @casts(

@@ -4,7 +4,6 @@
 // RUN: %{merge}deduplicate > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-bucket-all-gather=deduplicate | diff %t -
-// RUN: %{merge}"deduplicate max-count=1" | FileCheck %s --check-prefix=UNMERGED
 // RUN: %{merge} | FileCheck %s --check-prefix=ALL
 
 // A parameter that is gathered again is gathered once, before buckets are made
@@ -21,11 +20,6 @@ commsched.group @g size(2)
 // CHECK: return
 // ALL-LABEL: func.func @forward_and_backward(
 // ALL: commsched.all_gather {{.*}} "p1+q1+q2+p2"
-// UNMERGED-LABEL: func.func @forward_and_backward(
-// UNMERGED: commsched.all_gather {{.*}} "p1"
-// UNMERGED: commsched.all_gather {{.*}} "q1"
-// UNMERGED-NOT: commsched.all_gather %
-// UNMERGED: return
 func.func @forward_and_backward(%p: !shard {commsched.role = "parameter"}, %q: !shard {commsched.role = "parameter"}, %x: !whole) -> !whole {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   $run(%p1 = all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !whole)

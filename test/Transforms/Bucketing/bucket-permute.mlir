@@ -1,13 +1,13 @@
 // DEFINE: %{mode} =
-// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket="kinds=permute mode=%{mode}"
+// DEFINE: %{merge} = %rows %s | commsched-opt --commsched-bucket="kinds=permute,broadcast mode=%{mode}"
 
 // REDEFINE: %{mode} = copy
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COPY
-// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute mode=copy" \
+// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute,broadcast mode=copy" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COPY
 // REDEFINE: %{mode} = coalesced
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COALESCED
-// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute mode=coalesced" \
+// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute,broadcast mode=coalesced" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
 
 // RUN: %rows %s | commsched-opt --commsched-bucket="kinds=permute max-count=2" \
@@ -61,4 +61,17 @@ func.func @different(%a: !row, %n: !count) -> (!row, !row, !count) {
   $run(%w6 = permute %w2 on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : !row -> !row)
   $run(%w7 = permute %a on @x pairs(dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>) : !row -> !row)
   return %w6, %w7, %w5 : !row, !row, !count
+}
+
+// Broadcasts from one root are merged.
+// CHECK-LABEL: func.func @roots(
+// COPY: commsched.broadcast %{{.+}} on @x root(0) {commsched.name = "a+c"{{.*}}} : tensor<12xf32>
+// COALESCED: commsched.broadcast %{{.+}}, %{{.+}} on @x root(0) {commsched.name = "a+c"{{.*}}} : tensor<8xf32>, tensor<2x2xf32>
+// CHECK: commsched.broadcast %{{.+}} on @x root(1) {commsched.name = "b"}
+// CHECK-NOT: commsched.broadcast
+func.func @roots(%x: tensor<8xf32>, %y: tensor<2x2xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<2x2xf32>) {
+  $run(%w3 = broadcast %x on @x root(0) {commsched.name = "a"} : tensor<8xf32> -> tensor<8xf32>)
+  $run(%w4 = broadcast %x on @x root(1) {commsched.name = "b"} : tensor<8xf32> -> tensor<8xf32>)
+  $run(%w5 = broadcast %y on @x root(0) {commsched.name = "c"} : tensor<2x2xf32> -> tensor<2x2xf32>)
+  return %w3, %w4, %w5 : tensor<8xf32>, tensor<8xf32>, tensor<2x2xf32>
 }

@@ -3,7 +3,6 @@
 // RUN: %{merge}sum-first > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-bucket-reduce-scatter=sum-first | diff %t -
-// RUN: %{merge}"sum-first max-count=1" | FileCheck %s --check-prefix=UNMERGED
 // RUN: %{merge} | FileCheck %s --check-prefix=ALL
 
 // Two gradients of one parameter are added before they are reduced, and buckets
@@ -21,9 +20,6 @@ commsched.group @g size(2)
 // CHECK-NEXT: commsched.reduce_scatter {{.*}} "a+b+c"
 // CHECK-NOT: arith.addf
 // CHECK: return
-// UNMERGED-LABEL: func.func @used_twice(
-// UNMERGED: commsched.reduce_scatter {{.*}} "a+b"
-// UNMERGED: commsched.reduce_scatter {{.*}} "c"
 // ALL-LABEL: func.func @used_twice(
 // ALL: commsched.chunk_cat %arg0, %arg1, %arg2
 // ALL: commsched.reduce_scatter {{.*}} "a+b+c"
