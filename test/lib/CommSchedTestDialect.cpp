@@ -34,12 +34,6 @@ void TestDialect::initialize() {
       >();
 }
 
-static void addCommunicationEffect(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  effects.emplace_back(MemoryEffects::Write::get(),
-                       mlir::commsched::CommunicationResource::get());
-}
-
 //===----------------------------------------------------------------------===//
 // ExchangeOp
 //===----------------------------------------------------------------------===//
@@ -48,30 +42,8 @@ CollectiveKind ExchangeOp::getCollectiveKind() {
   return CollectiveKind::AllToAll;
 }
 
-// The channel is no symbol: nothing may ask for more than an attribute.
-Attribute ExchangeOp::getGroupKey() { return getChannelAttr(); }
-
-FailureOr<mlir::commsched::ProcessGroup>
-ExchangeOp::getProcessGroup(SymbolTableCollection &symbolTables) {
-  int64_t ranks = getRanks();
-  return mlir::commsched::ProcessGroup{ranks, ranks};
-}
-
-Value ExchangeOp::getInFlightFuture() { return getHandle(); }
-
-OperandRange ExchangeOp::getSentValues() { return getInputs(); }
-
-OperandRange ExchangeOp::getDestinations() {
-  return getInputs().drop_front(getInputs().size());
-}
-
 SmallVector<Type> ExchangeOp::getDeliveredTypes() {
   return llvm::to_vector(getInputs().getTypes());
-}
-
-void ExchangeOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  addCommunicationEffect(effects);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,22 +53,6 @@ void ExchangeOp::getEffects(
 CollectiveKind TotalOp::getCollectiveKind() {
   return symbolizeCollectiveKind(getKind().value_or(""))
       .value_or(CollectiveKind::AllReduce);
-}
-
-Attribute TotalOp::getGroupKey() { return getChannelAttr(); }
-
-FailureOr<mlir::commsched::ProcessGroup>
-TotalOp::getProcessGroup(SymbolTableCollection &symbolTables) {
-  int64_t ranks = getRanks();
-  return mlir::commsched::ProcessGroup{ranks, ranks};
-}
-
-Value TotalOp::getInFlightFuture() { return getHandle(); }
-
-OperandRange TotalOp::getSentValues() { return getInputs(); }
-
-OperandRange TotalOp::getDestinations() {
-  return getInputs().drop_front(getInputs().size());
 }
 
 SmallVector<Type> TotalOp::getDeliveredTypes() {
@@ -133,27 +89,12 @@ Operation *TotalOp::createWait(OpBuilder &builder, Location location) {
   return FinishOp::create(builder, location, getDeliveredTypes(), getHandle());
 }
 
-void TotalOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  addCommunicationEffect(effects);
-}
-
 //===----------------------------------------------------------------------===//
 // Others
 //===----------------------------------------------------------------------===//
 
 Value FinishOp::getAwaitedFuture() { return getHandle(); }
 
-void FinishOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  addCommunicationEffect(effects);
-}
-
 std::optional<int64_t> WorkOp::getKnownRuntimeNs() { return getNanoseconds(); }
 
 bool WorkOp::isExpensive() { return getExpensive(); }
-
-void ProbeOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  addCommunicationEffect(effects);
-}

@@ -35,23 +35,41 @@ def Test_Handle : TypeDef<Test_Dialect, "Handle"> {
 class Test_Op<string mnemonic, list<Trait> traits = []>
     : Op<Test_Dialect, mnemonic, traits>;
 
-def Test_ExchangeOp : Test_Op<"exchange", [
-    DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "starts exchanging tensors over a named channel";
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$channel,
-                       I64Attr:$ranks);
+def Test_Communication : Resource<"::mlir::commsched::CommunicationResource">;
+
+/// The channel is no symbol: nothing may ask for more than an attribute.
+class Test_StartOp<string mnemonic, list<string> methods = []>
+    : Test_Op<mnemonic, [
+        DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface, methods>,
+        MemoryEffects<[MemWrite<Test_Communication>]>]> {
   let results = (outs Test_Handle:$handle);
   let assemblyFormat = [{
     $inputs `over` $channel `ranks` `(` $ranks `)` attr-dict `:` type($inputs)
   }];
+  let extraClassDefinition = [{
+    ::mlir::Attribute $cppClass::getGroupKey() { return getChannelAttr(); }
+    ::mlir::FailureOr<::mlir::commsched::ProcessGroup>
+    $cppClass::getProcessGroup(::mlir::SymbolTableCollection &) {
+      int64_t ranks = getRanks();
+      return ::mlir::commsched::ProcessGroup{ranks, ranks};
+    }
+    ::mlir::Value $cppClass::getInFlightFuture() { return getHandle(); }
+    ::mlir::OperandRange $cppClass::getSentValues() { return getInputs(); }
+    ::mlir::OperandRange $cppClass::getDestinations() {
+      return getInputs().drop_front(getInputs().size());
+    }
+  }];
 }
 
-def Test_TotalOp : Test_Op<"total", [
-    DeclareOpInterfaceMethods<CommSched_CollectiveOpInterface, [
-      "getReductionKind", "getBucketKey", "isMergeable", "createMergedStart",
-      "createWait"]>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Test_ExchangeOp : Test_StartOp<"exchange"> {
+  let summary = "starts exchanging tensors over a named channel";
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrAttr:$channel,
+                       I64Attr:$ranks);
+}
+
+def Test_TotalOp : Test_StartOp<"total", [
+    "getReductionKind", "getBucketKey", "isMergeable", "createMergedStart",
+    "createWait"]> {
   let summary = "starts adding values up over a channel";
   let description = [{
     The attributes make it another `kind` of communication, one that `delivers`
@@ -63,15 +81,11 @@ def Test_TotalOp : Test_Op<"total", [
                        OptionalAttr<TypeAttr>:$delivers,
                        OptionalAttr<StrAttr>:$wagon, UnitAttr:$keyless,
                        UnitAttr:$unmergeable);
-  let results = (outs Test_Handle:$handle);
-  let assemblyFormat = [{
-    $inputs `over` $channel `ranks` `(` $ranks `)` attr-dict `:` type($inputs)
-  }];
 }
 
 def Test_FinishOp : Test_Op<"finish", [
     DeclareOpInterfaceMethods<CommSched_WaitOpInterface>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    MemoryEffects<[MemWrite<Test_Communication>]>]> {
   let summary = "waits for a communication";
   let arguments = (ins Test_Handle:$handle);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -92,7 +106,7 @@ def Test_WorkOp : Test_Op<"work", [
 }
 
 def Test_ProbeOp : Test_Op<"probe", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    MemoryEffects<[MemWrite<Test_Communication>]>]> {
   let summary = "communicates in a way that no interface describes";
   let assemblyFormat = "attr-dict";
 }
