@@ -15,17 +15,12 @@
 
 #include "commsched-c/Schedule.h"
 
-#include "../Testing.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
-#include "RandomProblem.h"
+#include "TestProblems.h"
 
-#include <limits>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;

@@ -64,19 +64,6 @@ TextProblem makeGathers(int count) {
   return repeat(count, "g$ = start 10; wait g$; c$ = mm 10 g$'");
 }
 
-TEST(BucketedProblem, BarriersStayBetween) {
-  // A barrier that the second start comes after: as if all members did.
-  TextProblem problem(R"(
-    a = start 10; wait a; c = 10; fence = blocking 5@1 barrier:a'
-    b = start 10 barrier:fence; wait b)");
-  EXPECT_EQ(BucketedProblem::create(problem, {{0, problem.list("a b"), 0}},
-                                    {uncopied})
-                .error(),
-            "the buckets make a program that is not valid: dependences form a "
-            "cycle of 3 nodes: node 0 (start) -> node 1 (wait) -> node 3 "
-            "(blocking) -> node 0 (start)");
-}
-
 TEST(BucketedProblem, ExpandsWithMembersSideBySide) {
   Problem problem = makeGathers(3);
   BucketedProblem bucketed = merge(problem, {{0, 6}}, copied);
@@ -351,6 +338,92 @@ TEST(BucketedProblem, RejectsAnyCycle) {
   }
   EXPECT_GT(numCycles, 30);
   EXPECT_GT(numMerged, 30);
+}
+
+using Layout = BucketMemory::Layout;
+
+/// Two gathers of 100 and 200 bytes from shards of 10 and 20 that are cast
+/// before, and a user of each.
+struct Gathers {
+  TextProblem problem = TextProblem(R"(
+    a = arg 40!; b = arg 80; castA = 1 a -> 10; startA = start 10 castA -> 100
+    castB = 1 b -> 20; startB = start 10 castB -> 200; wait startA
+    useA = 5 startA'; wait startB; useB = 5 startB'
+    overwrite = 1 memory:castA use:a)");
+  std::vector<Bucket> buckets = {{0, problem.list("startA startB"), 0}};
+
+  Result<BucketedProblem> merge(const BucketCost &cost) const {
+    return BucketedProblem::create(problem, buckets, {cost},
+                                   BucketBuffers::Kept);
+  }
+};
+
+/// Returns the live bytes after each operation of an order, and the peak during
+/// the operation where that is higher than before and after it.
+std::string toText(const BucketedProblem &program, const Order &order) {
+  MemoryTimeline timeline = *simulateMemory(program.getProblem(), order);
+  int64_t live = timeline.initialBytes;
+  std::string text = std::to_string(live);
+  for (size_t i = 0; i < order.size(); ++i) {
+    int64_t allocated = timeline.allocatedBytes[i];
+    text += ' ';
+    if (allocated > std::max(live, timeline.remainingBytes[i]))
+      text += std::to_string(allocated) + ":";
+    live = timeline.remainingBytes[i];
+    text += std::to_string(live);
+  }
+  return text;
+}
+
+TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
+  Gathers gathers;
+  BucketCost cost = {0, 10, 0, {}, {Layout::CopiedOut, 300, 0}};
+  Result<BucketedProblem> program = gathers.merge(cost);
+  ASSERT_TRUE(program) << program.error();
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
+            "120 130 150:70 370:340 340 340 640:340 240 40 40");
+  cost.memory = {Layout::Viewed, 30, 300};
+  program = gathers.merge(cost);
+  EXPECT_NE(program->bucket(0).copyIn, noNode);
+  EXPECT_EQ(program->bucket(0).copyOut, noNode);
+  // What is packed stays until the wait, also while the overwriting operation
+  // runs.
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 7, 4, 5, 6}),
+            "120 130 150:70 100:70 370 370 340 340 40");
+  // Without buffers, a copy-in without cost has no node.
+  program = BucketedProblem::create(gathers.problem, gathers.buckets, {cost});
+  EXPECT_EQ(program->bucket(0).copyIn, noNode);
+  EXPECT_EQ(program->getProblem().numBuffers(), 0);
+}
+
+TEST(BucketMemory, RejectsWhatCannotBe) {
+  Gathers gathers;
+  auto error = [&](const BucketCost &cost) {
+    Result<BucketedProblem> program = gathers.merge(cost);
+    EXPECT_FALSE(program);
+    return program ? "" : program.error();
+  };
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, -3, 0}}),
+            "bucket 0 has a negative size of -3 bytes");
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, 3, -4}}),
+            "bucket 0 has a negative size of -4 bytes");
+  EXPECT_EQ(error({0, 1, 0, {0}, {}}),
+            "bucket 0 absorbs node 0 (compute), but copies nothing");
+  BucketCost absorbing = {1, 1, 0, {0}, {Layout::Viewed, 30, 300}};
+  gathers.problem.addUse(gathers.problem.bufferOf("castA"),
+                         gathers.problem["useB"]);
+  gathers.problem.finalize();
+  EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
+                              "2 node 7 (compute) uses");
+  gathers = Gathers();
+  gathers.problem.addBuffer(1, gathers.problem["castA"], /*freed=*/false);
+  gathers.problem.finalize();
+  EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
+                              "6 stays to the end");
+  EXPECT_EQ(error({0, 1, 0, {}, {Layout::Viewed, INT64_MAX, 1}}),
+            "the buckets make a program that is not valid: the sum of the "
+            "sizes up to buffer 6, which adds 9223372036854775807 bytes, does "
+            "not fit 64 bits");
 }
 
 } // namespace

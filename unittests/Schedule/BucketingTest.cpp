@@ -286,34 +286,22 @@ void compareWith(const ReferenceBucketing &reference,
   }
 }
 
-void compareWithReference(uint64_t seed, const RandomProblemOptions &options) {
-  Drawn drawn(seed, options);
-  ASSERT_TRUE(drawn.problem.check());
-  Bucketing bucketing = form(drawn.problem, drawn.candidates, drawn.options);
-  compareWith(formBucketsSlowly(drawn.problem, drawn.candidates, drawn.options),
-              bucketing, drawn.candidates);
-}
-
 TEST(Bucketing, FormsWhatTheReferenceForms) {
-  RandomProblemOptions options;
-  options.maxNodes = 60;
-  for (uint64_t seed : Seeds(600)) {
-    options.shuffleProgram = seed % 3 == 0;
-    compareWithReference(seed, options);
-    if (HasFailure())
-      FAIL();
-  }
-}
-
-TEST(Bucketing, FormsWhatTheReferenceFormsOfMany) {
-  // Enough of one key to reach what bounds the searches.
-  RandomProblemOptions options;
-  options.maxNodes = 400;
-  for (uint64_t seed : Seeds(30)) {
-    compareWithReference(seed, options);
-    if (HasFailure())
-      FAIL();
-  }
+  // The large ones have enough of one key to reach what bounds the searches.
+  for (auto [maxNodes, count] : {std::pair(60, 600), {400, 30}})
+    for (uint64_t seed : Seeds(count)) {
+      RandomProblemOptions options;
+      options.maxNodes = maxNodes;
+      options.shuffleProgram = maxNodes == 60 && seed % 3 == 0;
+      Drawn drawn(seed, options);
+      ASSERT_TRUE(drawn.problem.check());
+      compareWith(
+          formBucketsSlowly(drawn.problem, drawn.candidates, drawn.options),
+          form(drawn.problem, drawn.candidates, drawn.options),
+          drawn.candidates);
+      if (HasFailure())
+        FAIL();
+    }
 }
 
 /// A step of fully sharded data parallelism on top of tensor parallelism, two

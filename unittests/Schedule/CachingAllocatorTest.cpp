@@ -11,8 +11,6 @@
 #include "TestProblems.h"
 
 #include <chrono>
-#include <cstdint>
-#include <vector>
 
 using namespace mlir::commsched::schedule::testing;
 

@@ -309,14 +309,6 @@ TEST(BeamSearch, KeepsToItsOptions) {
   EXPECT_GT(numFound, 10);
 }
 
-TEST(BeamSearch, HasNothingToDo) {
-  Problem problem;
-  problem.finalize();
-  SearchOptions options;
-  options.effort = 1000;
-  EXPECT_FALSE(searchBeam(problem, options));
-}
-
 SearchOptions unlimitedMemory(int64_t effort) {
   SearchOptions options;
   options.limitBytes = std::numeric_limits<int64_t>::max();
@@ -346,6 +338,7 @@ TEST(OrderImprovement, KeepsWhatIsGoodEnough) {
   Problem empty;
   empty.finalize();
   EXPECT_EQ(improveOrder(empty, {}, unlimitedMemory(/*effort=*/10)), Order());
+  EXPECT_FALSE(searchBeam(empty, unlimitedMemory(/*effort=*/1000)));
 }
 
 TEST(OrderImprovement, IsNeverWorse) {

@@ -46,8 +46,9 @@ TEST(LowerBound, OrderAfterABlockingCarriesItsTime) {
 }
 
 TEST(LowerBound, ReportsTheProblemsOwnError) {
-  Problem problem;
-  EXPECT_EQ(computeLowerBound(problem).error(), "the problem is not finalized");
+  const char *error = "the problem is not finalized";
+  EXPECT_EQ(computeLowerBound(Problem()).error(), error);
+  EXPECT_EQ(computeTightLowerBound(Problem()).error(), error);
 }
 
 int64_t findBestNs(const Problem &problem) {
@@ -88,12 +89,6 @@ TEST(TightLowerBound, SaysWhatLimits) {
   // A Blocking is on both machines: 5 + 10 on each, and neither waits.
   expectBound(TextProblem("a = 5; b = blocking 10"), 15,
               BoundKind::Computation);
-}
-
-TEST(TightLowerBound, ReportsTheProblemsOwnError) {
-  Problem problem;
-  EXPECT_EQ(computeTightLowerBound(problem).error(),
-            "the problem is not finalized");
 }
 
 TEST(TightLowerBound, HeadsCountAllThatPrecedes) {

@@ -10,8 +10,6 @@
 #include "CommSched/Schedule/Step/SmallerOrders.h"
 #include "TestProblems.h"
 
-#include <utility>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -11,8 +11,6 @@
 #include "CommSched/Schedule/Model/Verify.h"
 #include "TestProblems.h"
 
-#include <utility>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -289,8 +287,10 @@ Problem makeFiveCollectives() {
     wait a; wait b; wait c; wait e)");
 }
 
-std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
-  std::vector<std::pair<NodeId, NodeId>> edges;
+using Edges = std::vector<std::pair<NodeId, NodeId>>;
+
+Edges orderEdges(const Problem &problem) {
+  Edges edges;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     for (DependenceEnd end : problem.successors(node))
       if (end.kind == DependenceKind::Order)
@@ -298,27 +298,18 @@ std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
   return edges;
 }
 
-using Edges = std::vector<std::pair<NodeId, NodeId>>;
-
-TEST(CollectiveOrder, ListsCollectivesInProgramOrder) {
-  EXPECT_EQ(collectivesInProgramOrder(makeFiveCollectives()),
+TEST(CollectiveOrder, IsWithinStreamsOrOverAll) {
+  Problem problem = makeFiveCollectives(), global = problem;
+  EXPECT_EQ(collectivesInProgramOrder(problem),
             (std::vector<NodeId>{0, 1, 2, 3, 4}));
-}
-
-TEST(CollectiveOrder, WithinEachStream) {
-  Problem problem = makeFiveCollectives();
+  addCollectiveOrder(global, CollectiveOrderScope::Global);
+  ASSERT_TRUE(global.finalize());
+  EXPECT_EQ(orderEdges(global), (Edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
   addCollectiveOrder(problem, CollectiveOrderScope::Stream);
   ASSERT_TRUE(problem.finalize());
   EXPECT_EQ(orderEdges(problem), (Edges{{0, 2}, {1, 3}, {3, 4}}));
   EXPECT_TRUE(verify(problem, {1, 0, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_FALSE(verify(problem, {2, 1, 0, 3, 4, 5, 6, 7, 8}));
-}
-
-TEST(CollectiveOrder, OverAllStreams) {
-  Problem problem = makeFiveCollectives();
-  addCollectiveOrder(problem, CollectiveOrderScope::Global);
-  ASSERT_TRUE(problem.finalize());
-  EXPECT_EQ(orderEdges(problem), (Edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
 }
 
 TEST(CollectiveOrder, LeavesBadStreamsToTheCheck) {

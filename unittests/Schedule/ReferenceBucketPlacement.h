@@ -108,31 +108,25 @@ private:
                            node == bucketed.bucket(bucket).copyOut);
   }
 
-  /// What is cheap and leads to `user`, with `user`.
-  std::set<NodeId> cheapAncestors(NodeId user) const {
-    std::set<NodeId> found = {user};
-    std::vector<NodeId> open = {user};
-    while (!open.empty()) {
-      NodeId next = open.back();
-      open.pop_back();
-      for (DependenceEnd end : problem.predecessors(next))
-        if (isCheap(bucketed.nodeOf(end.node)) && found.insert(end.node).second)
-          open.push_back(end.node);
-    }
-    return found;
-  }
-
-  std::set<NodeId> cheapDescendants(NodeId node) const {
+  /// What is cheap and leads to `node`, or follows on it, with `node`.
+  std::set<NodeId> findCheap(NodeId node, bool isBefore) const {
     std::set<NodeId> found = {node};
     std::vector<NodeId> open = {node};
     while (!open.empty()) {
       NodeId next = open.back();
       open.pop_back();
-      for (DependenceEnd end : problem.successors(next))
+      for (DependenceEnd end :
+           isBefore ? problem.predecessors(next) : problem.successors(next))
         if (isCheap(bucketed.nodeOf(end.node)) && found.insert(end.node).second)
           open.push_back(end.node);
     }
     return found;
+  }
+  std::set<NodeId> cheapAncestors(NodeId user) const {
+    return findCheap(user, /*isBefore=*/true);
+  }
+  std::set<NodeId> cheapDescendants(NodeId node) const {
+    return findCheap(node, /*isBefore=*/false);
   }
 
   /// Where a node is that is not cheap.

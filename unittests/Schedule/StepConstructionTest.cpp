@@ -90,72 +90,64 @@ TEST(StepStructure, WideningCastsPrepareReduceScatters) {
   EXPECT_EQ(scatter.numPredecessors, 1);
   EXPECT_EQ(example.successors("gradient"), Ids{0});
   EXPECT_EQ(example.successors("cast"), Ids{});
+
+  Analysis narrowing(castAndScatter(40));
+  EXPECT_EQ(narrowing.collective(0).issuedBytes, 10);
+  EXPECT_EQ(narrowing.successors("cast"), Ids{0});
 }
 
-TEST(StepStructure, NarrowingCastsStay) {
-  Analysis example(castAndScatter(40));
-  EXPECT_EQ(example.preparation(0), "");
-  EXPECT_EQ(example.computed(), "gradient cast");
-  EXPECT_EQ(example.collective(0).issuedBytes, 10);
-  EXPECT_EQ(example.successors("cast").size(), 1u);
-
-  // One whose operand is needed elsewhere frees nothing.
-  EXPECT_EQ(
-      Analysis(castAndScatter(40) + "other = 10 gradient -> 8!").preparation(0),
-      "cast");
-  // Those of one size prepare.
-  EXPECT_EQ(Analysis(castAndScatter(80)).preparation(0), "cast");
-}
-
-TEST(StepStructure, WhatIsExpensiveOrABarrierStays) {
-  Analysis expensive(R"(
-    shard = arg 10!; cast = mm 5 shard -> 20; g = start 100 cast -> 80; wait g
-    view = mm 0 g' -> g'; x = arg 10!; product = 100 view x -> 40!)");
-  EXPECT_EQ(expensive.computed(), "cast view product");
-  EXPECT_EQ(expensive.preparation(0), "");
-  EXPECT_EQ(Analysis(gathering + "last = 1 barrier:cast").computed(),
-            "cast product last");
-  EXPECT_EQ(Analysis(gathering + "h = start 9 barrier:view; wait h").computed(),
-            "view product");
-}
-
-TEST(StepStructure, BranchesJoinOnlyDirectlyBeforeTheStart) {
-  Analysis example(R"(
-    x = arg 10!; a = mm 50 x -> 40; b = mm 50 x -> 40; packed = 5 a b -> 80
-    s = start 100 packed -> 20; wait s; sum = 5 a b -> 80; cast = 5 sum -> 160
-    t = start 100 cast -> 40; wait t)");
-  EXPECT_EQ(example.preparation(0), "packed");
-  EXPECT_EQ(example.collective(0).numPredecessors, 2);
-  EXPECT_EQ(example.preparation(1), "cast");
-  EXPECT_EQ(example.computed(), "a b sum");
-}
-
-TEST(StepStructure, PreparationIsAChainForOneStart) {
-  // One that two starts need goes with none of them; nor does one that
-  // computation needs as well.
-  Analysis example(R"(
-    x = arg 10!; y = arg 10!; z = arg 10!; gradient = mm 50 x -> 40
-    view = 0 gradient -> gradient; cast = 5 view -> 80
-    s = start 100 cast -> 20; wait s; shared = 5 y -> 40
-    t = start 100 shared -> 20; wait t; u = start 100@1 shared -> 20; wait u
-    used = 5 z -> 40; v = start 100 used -> 20; wait v; last = 50 used -> 8!)");
-  EXPECT_EQ(example.preparation(0), "view cast");
-  EXPECT_EQ(example.computed(), "gradient shared used last");
-}
-
-TEST(StepStructure, ShortWorkOnOneResultFollows) {
-  for (int64_t updateNs : {0, 50, 51})
-    EXPECT_EQ(Analysis(castAndScatter(160, updateNs)).computed(),
-              updateNs > 50 ? "gradient update" : "gradient");
-  // An operation without predecessors follows nothing.
-  EXPECT_EQ(Analysis(R"(
-              x = arg 10!; product = mm 100 x -> 10; a = start 100 x -> 40
-              wait a; b = start 100 x -> 40; wait b; view = 0 a' -> a'
-              copy = 20 view -> 40; joined = 20 copy a' -> 40
-              ofBoth = 20 a' b' -> 40; withProduct = 20 product b' -> 40
-              behindBoth = 20 ofBoth -> 40)")
-                .computed(),
-            "product ofBoth withProduct behindBoth");
+TEST(StepStructure, WhatPreparesCollectivesAndWhatIsComputed) {
+  struct {
+    std::string text;
+    /// Of one collective behind the other.
+    const char *preparations, *computed;
+  } const cases[] = {
+      // Narrowing casts stay, unless their operands are needed elsewhere, so
+      // that they free nothing; those of one size prepare.
+      {castAndScatter(40), "", "gradient cast"},
+      {castAndScatter(40) + "other = 10 gradient -> 8!", "cast",
+       "gradient other"},
+      {castAndScatter(80), "cast", "gradient"},
+      // What is expensive or a barrier stays.
+      {R"(shard = arg 10!; cast = mm 5 shard -> 20; g = start 100 cast -> 80
+          wait g; view = mm 0 g' -> g'; x = arg 10!
+          product = 100 view x -> 40!)",
+       "", "cast view product"},
+      {gathering + "last = 1 barrier:cast", "", "cast product last"},
+      {gathering + "h = start 9 barrier:view; wait h", "cast;", "view product"},
+      // Branches join only directly before the start.
+      {R"(x = arg 10!; a = mm 50 x -> 40; b = mm 50 x -> 40
+          packed = 5 a b -> 80; s = start 100 packed -> 20; wait s
+          sum = 5 a b -> 80; cast = 5 sum -> 160; t = start 100 cast -> 40
+          wait t)",
+       "packed;cast", "a b sum"},
+      // Preparation is a chain for one start: one that two need goes with none
+      // of them, nor does one that computation needs as well.
+      {R"(x = arg 10!; y = arg 10!; z = arg 10!; gradient = mm 50 x -> 40
+          view = 0 gradient -> gradient; cast = 5 view -> 80
+          s = start 100 cast -> 20; wait s; shared = 5 y -> 40
+          t = start 100 shared -> 20; wait t; u = start 100@1 shared -> 20
+          wait u; used = 5 z -> 40; v = start 100 used -> 20; wait v
+          last = 50 used -> 8!)",
+       "view cast;;;", "gradient shared used last"},
+      // Short work on one result follows its wait.
+      {castAndScatter(160, 0), "cast", "gradient"},
+      {castAndScatter(160, 50), "cast", "gradient"},
+      {castAndScatter(160, 51), "cast", "gradient update"},
+      // An operation without predecessors follows nothing.
+      {R"(x = arg 10!; product = mm 100 x -> 10; a = start 100 x -> 40; wait a
+          b = start 100 x -> 40; wait b; view = 0 a' -> a'; copy = 20 view -> 40
+          joined = 20 copy a' -> 40; ofBoth = 20 a' b' -> 40
+          withProduct = 20 product b' -> 40; behindBoth = 20 ofBoth -> 40)",
+       ";", "product ofBoth withProduct behindBoth"}};
+  for (const auto &[text, preparations, computed] : cases) {
+    Analysis example(text);
+    std::string found;
+    for (CollectiveId id = 0; id < example.structure.numCollectives(); ++id)
+      found += (id ? ";" : "") + example.preparation(id);
+    EXPECT_EQ(found, preparations) << text;
+    EXPECT_EQ(example.computed(), computed) << text;
+  }
 }
 
 TEST(StepStructure, CountsWhatIsAwaitedOnce) {

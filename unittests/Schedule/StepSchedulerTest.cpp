@@ -80,38 +80,31 @@ TEST(StepScheduler, MakesTheMovesThatAnExplanationAdvises) {
   }
 }
 
-TEST(StepScheduler, IsAsShortAsListScheduling) {
-  StepSchedulerOptions options;
-  options.slackPercent = 0;
-  options.effort = 0;
-  for (uint64_t seed : Seeds(20)) {
-    Problem problem = makeRandomStep(seed, 40);
-    int64_t stepNs = scheduleStep(problem, options)->stepNs;
-    for (int32_t length : {64, 256, 1024}) {
-      int64_t listedNs =
-          scheduleByRank(problem, rankByTail(problem), {length, {}}).stepNs;
-      // What gains less than a thousandth is not tried.
-      EXPECT_LE(stepNs - stepNs / 512, listedNs) << "window " << length;
-    }
-  }
-}
-
-TEST(StepScheduler, IsAsShortAsWhatItConstructs) {
-  StepSchedulerOptions options;
-  options.slackPercent = 0;
-  options.effort = 0;
+TEST(StepScheduler, IsAsShortAsListSchedulingAndWhatItConstructs) {
+  StepSchedulerOptions free, options;
+  free.slackPercent = options.slackPercent = 0;
+  free.effort = options.effort = 0;
   for (uint64_t seed : Seeds(60)) {
     Problem problem = makeRandomStep(seed, 40);
     options.limitBytes =
         simulateMemory(problem, programOrder(problem))->peakBytes;
-    int64_t stepNs = scheduleStep(problem, options)->stepNs;
+    // What gains less than a thousandth is not tried.
+    auto schedule = [&](const StepSchedulerOptions &with) {
+      int64_t stepNs = scheduleStep(problem, with)->stepNs;
+      return stepNs - stepNs / 512;
+    };
+    int64_t freeNs = schedule(free), stepNs = schedule(options);
+    for (int32_t length : {64, 256, 1024})
+      EXPECT_LE(
+          freeNs,
+          scheduleByRank(problem, rankByTail(problem), {length, {}}).stepNs)
+          << "window " << length;
     StepStructure structure = need(StepStructure::create(problem));
     StepConstruction construction(structure, getProgramComputeOrder(structure));
     for (int64_t lookAheadNs : {int64_t(0), unlimited}) {
       Order order = construction.construct({options, lookAheadNs}).order;
-      // What gains less than a thousandth is not tried.
       if (simulateMemory(problem, order)->peakBytes <= options.limitBytes) {
-        EXPECT_LE(stepNs - stepNs / 512, simulate(problem, order)->stepNs)
+        EXPECT_LE(stepNs, simulate(problem, order)->stepNs)
             << "look-ahead " << lookAheadNs;
       }
     }
@@ -192,23 +185,28 @@ std::pair<int, int> compareWithScheduleStep(
   int numWorse = 0, numBetterThanProgram = 0;
   for (uint64_t seed : seeds) {
     Problem problem = makeRandomStep(seed, 4);
-    Order program = programOrder(problem);
     StepSchedulerOptions options = withLittleEffort();
     options.slackPercent = 0;
-    options.limitBytes =
-        simulateMemory(problem, program)->peakBytes * (seed % 2 ? 1 : 2);
+    if (seed % 3 == 0)
+      options.contention.slowdownPpm.assign(problem.numStreams(), 200'000);
+    Measured program =
+        measure(problem, programOrder(problem), options.contention);
+    // Twice the program's peak, as much, a little less, and half of it.
+    const int64_t limits[] = {program.second * 2, program.second,
+                              program.second - 1, program.second / 2};
+    options.limitBytes = limits[seed % 4];
     Result<StepSchedule> fast = solver(problem, options);
     if (!fast) {
       ADD_FAILURE() << fast.error();
       continue;
     }
     EXPECT_TRUE(verify(problem, fast->order));
-    EXPECT_EQ(fast->stepNs, simulate(problem, fast->order)->stepNs);
-    EXPECT_EQ(fast->peakBytes, simulateMemory(problem, fast->order)->peakBytes);
-    EXPECT_TRUE(fast->fits(options.limitBytes));
-    int64_t programNs = simulate(problem, program)->stepNs;
-    EXPECT_LE(fast->stepNs, programNs);
-    numBetterThanProgram += fast->stepNs < programNs;
+    Measured cost = {fast->stepNs, fast->peakBytes};
+    EXPECT_EQ(cost, measure(problem, fast->order, options.contention));
+    EXPECT_FALSE(isWorse(cost, program, options.limitBytes));
+    if (program.second > options.limitBytes)
+      continue;
+    numBetterThanProgram += cost.first < program.first;
     StepSchedule best = *scheduleStep(problem, options);
     EXPECT_GE(fast->stepNs, best.stepNs - best.stepNs / 1000);
     numWorse += fast->stepNs > best.stepNs;
@@ -229,7 +227,7 @@ TEST(StepScheduler, OneRunMakesASchedule) {
   auto [numWorse, numBetterThanProgram] =
       compareWithScheduleStep(seeds, scheduleStepOnce);
   EXPECT_GT(numBetterThanProgram, 30);
-  EXPECT_LT(numWorse, seeds.size() / 4);
+  EXPECT_LT(numWorse, seeds.size() / 8);
 }
 
 TEST(StepScheduler, ImprovesOneRunToTheSchedule) {
@@ -345,18 +343,6 @@ struct Seen {
   int64_t shorterThanSimple = 0, overLimit = 0, longerForTheLimit = 0;
 };
 
-/// Time and memory of one order.
-struct Cost {
-  int64_t stepNs;
-  int64_t peakBytes;
-};
-
-Cost measure(const Problem &problem, const Order &order,
-             const Contention &contention) {
-  return {simulate(problem, order, contention)->stepNs,
-          simulateMemory(problem, order)->peakBytes};
-}
-
 /// Schedules one problem within several limits and checks every answer.
 class PropertyCheck {
 public:
@@ -376,8 +362,8 @@ public:
     leastBytes = schedule.peakBytes;
     // None, a little more than the program takes, as much, and the least.
     for (int64_t limit :
-         {std::numeric_limits<int64_t>::max(), program.peakBytes * 21 / 20,
-          program.peakBytes, leastBytes}) {
+         {std::numeric_limits<int64_t>::max(), program.second * 21 / 20,
+          program.second, leastBytes}) {
       SCOPED_TRACE("limit " + std::to_string(limit));
       options.limitBytes = limit;
       checkLimit();
@@ -404,23 +390,16 @@ private:
   void checkAnswer() {
     Status status = verify(problem, schedule.order);
     ASSERT_TRUE(status) << status.error();
-    Cost cost = measure(problem, schedule.order, options.contention);
-    ASSERT_EQ(schedule.stepNs, cost.stepNs);
-    ASSERT_EQ(schedule.peakBytes, cost.peakBytes);
-    ASSERT_GE(cost.stepNs, computeLowerBound(problem)->ns());
+    Measured cost = {schedule.stepNs, schedule.peakBytes};
+    ASSERT_EQ(cost, measure(problem, schedule.order, options.contention));
+    ASSERT_GE(schedule.stepNs, computeLowerBound(problem)->ns());
     bool fits = schedule.fits(options.limitBytes);
     ASSERT_EQ(fits, options.limitBytes >= leastBytes);
-    for (Cost other : {program, simple}) {
-      if (other.peakBytes <= options.limitBytes) {
-        ASSERT_TRUE(fits);
-        ASSERT_LE(cost.stepNs, other.stepNs);
-      } else if (!fits) {
-        ASSERT_LE(cost.peakBytes, other.peakBytes);
-      }
-    }
+    for (Measured other : {program, simple})
+      ASSERT_FALSE(isWorse(cost, other, options.limitBytes));
     seen.overLimit += !fits;
     seen.shorterThanSimple +=
-        fits && cost.stepNs < std::min(program.stepNs, simple.stepNs);
+        fits && schedule.stepNs < std::min(program.first, simple.first);
     if (schedule.origin == ScheduleOrigin::Program) {
       ASSERT_EQ(schedule.order, programOrder(problem));
     }
@@ -440,7 +419,7 @@ private:
   const Problem &problem;
   StepSchedulerOptions options;
   Seen &seen;
-  Cost program, simple;
+  Measured program, simple;
   /// The peak under a limit that nothing is within.
   int64_t leastBytes = 0;
   StepSchedule schedule;

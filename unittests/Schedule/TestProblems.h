@@ -8,7 +8,9 @@
 //
 // What the tests of Schedule share: problems, random ones among them, what
 // checks and simulates orders, and the part of the standard library that most
-// of them use.
+// of them use. Random problems are small: chains, diamonds and random graphs
+// with several streams, waits far from their starts, barriers, parallel
+// dependences, zero costs, shared and unused buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +18,12 @@
 #define COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 
 #include "../Testing.h"
+#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "ProblemText.h"
-#include "RandomProblem.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -44,6 +46,26 @@ inline Order programOrder(const Problem &problem) {
   Order order(problem.numNodes());
   std::iota(order.begin(), order.end(), 0);
   return order;
+}
+
+/// Time and peak.
+using Measured = std::pair<int64_t, int64_t>;
+
+inline Measured measure(const Problem &problem, const Order &order,
+                        const Contention &contention = {}) {
+  return {simulate(problem, order, contention)->stepNs,
+          simulateMemory(problem, order)->peakBytes};
+}
+
+/// Whether `a` is worse than `b`, by the rule of the documentation, which is
+/// written here once more.
+inline bool isWorse(Measured a, Measured b, int64_t limitBytes) {
+  bool fitsA = a.second <= limitBytes, fitsB = b.second <= limitBytes;
+  if (fitsA != fitsB)
+    return fitsB;
+  if (fitsA)
+    return a > b;
+  return std::make_pair(a.second, a.first) > std::make_pair(b.second, b.first);
 }
 
 /// Adds a compute operation that needs the results of others.
@@ -97,6 +119,61 @@ struct TimelineExample {
     addA = 30 mm gatherA' -> 4096; wait gatherB
     addB = 20 addA gatherB' -> 4096!)");
 };
+
+struct RandomProblemOptions {
+  int32_t maxNodes = 40;
+  int32_t maxStreams = 3;
+  int64_t maxCostNs = 12;
+  /// Number the operations so that dependences also point backwards.
+  bool shuffleProgram = false;
+  /// How many of a hundred computations are expensive.
+  int64_t expensivePercent = 0;
+  /// How many of a hundred uses of a buffer have no dependence on its producer.
+  /// makeRandomOrder() looks at dependences only.
+  int64_t impliedPercent = 0;
+  /// Buffers are empty, small or huge, rather than all alike.
+  bool unevenBuffers = false;
+  /// Let waits make buffers, which those of a program do not: what a collective
+  /// delivers is its start's.
+  bool waitsMakeBuffers = true;
+};
+
+/// A valid (checked) problem. The same seed gives the same problem on every
+/// platform.
+Problem makeRandomProblem(uint64_t seed, const RandomProblemOptions &options);
+
+/// One that is shuffled if the seed is odd.
+inline Problem makeEitherProblem(uint64_t seed, int32_t maxNodes = 40) {
+  RandomProblemOptions options;
+  options.maxNodes = maxNodes;
+  options.shuffleProgram = seed % 2;
+  return makeRandomProblem(seed, options);
+}
+
+/// A valid (checked) problem with the structure of a training step: parameters
+/// that are gathered for a product and freed behind it, weight gradients beside
+/// the chain of products that are reduced or scattered, collectives between two
+/// products, a second group, casts before collectives, views behind them,
+/// updates at the end. It has 1 to `maxLayers` layers, of up to 25 operations
+/// each; its program is a legal order. The same seed gives the same problem on
+/// every platform.
+Problem makeRandomStep(uint64_t seed, int32_t maxLayers);
+
+/// Streams that exclude each other, share links and slow computation down; of
+/// each sometimes nothing.
+Contention makeRandomContention(Random &random, StreamId numStreams);
+
+/// A legal order of `problem`, drawn by taking any ready operation each time.
+Order makeRandomOrder(uint64_t seed, const Problem &problem);
+
+/// A valid problem whose body is one of makeRandomProblem(), with carried
+/// dependences and uses at distances of 1 and 2.
+CyclicProblem makeRandomCyclicProblem(uint64_t seed,
+                                      const RandomProblemOptions &options);
+
+/// A legal order of the period, with random stages of up to `maxStage`.
+CyclicOrder makeRandomCyclicOrder(uint64_t seed, const CyclicProblem &problem,
+                                  int32_t maxStage);
 
 } // namespace mlir::commsched::schedule::testing
 
