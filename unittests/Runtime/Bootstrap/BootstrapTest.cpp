@@ -151,15 +151,6 @@ TEST_F(BootstrapTest, NamesTheRanksThatDoNotCome) {
       << results[1];
 }
 
-TEST_F(BootstrapTest, ALateRankIsWaitedFor) {
-  auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
-    if (rank == 1)
-      std::this_thread::sleep_for(milliseconds(200));
-    return meet(rank, bootstrap);
-  });
-  EXPECT_EQ(results, std::vector<std::string>(3, "met"));
-}
-
 TEST_F(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
   std::atomic<int> done{0};
   auto results = runRanks(3, 5000, [&](int32_t rank, Bootstrap &bootstrap) {

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
-#include <set>
 
 using namespace commsched::runtime;
 

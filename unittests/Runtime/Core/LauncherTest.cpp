@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <unistd.h>
 
 using namespace commsched::runtime;
@@ -29,115 +30,101 @@ static const char *const variables[] = {"OMPI_COMM_WORLD_RANK",
                                         "WORLD_SIZE",
                                         "LOCAL_RANK"};
 
-namespace {
-struct LauncherTest : ::testing::Test {
-  LauncherTest() {
-    for (const char *variable : variables)
-      unsetenv(variable);
+/// Sets the variables of launchers to these, and no others.
+static void setVariables(const std::string &text) {
+  for (const char *variable : variables)
+    unsetenv(variable);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    size_t equals = word.find('=');
+    setenv(word.substr(0, equals).c_str(), word.c_str() + equals + 1, 1);
+  }
+}
+
+static const std::string torchrunUnderMpirun =
+    "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "
+    "OMPI_COMM_WORLD_LOCAL_RANK=0 RANK=5 WORLD_SIZE=8 LOCAL_RANK=1";
+static const std::string mpirunBesideHalf =
+    "RANK=3 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2";
+
+TEST(Launcher, ReadsTheEnvironment) {
+  const std::string given = "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1";
+  struct {
+    std::string variables, found;
+    const char *backend = nullptr;
+    int32_t rank = -1, numRanks = -1;
+  } const cases[] = {
+      {"", "no launcher says which rank this is: neither "
+           "OMPI_COMM_WORLD_RANK nor PMI_RANK nor RANK is set"},
+      {"RANK=3", "WORLD_SIZE is not set, but RANK is"},
+      {"RANK=3 WORLD_SIZE=8", "3 of 8, local -1"},
+      {"RANK=3 WORLD_SIZE=8 LOCAL_RANK=1", "3 of 8, local 1"},
+      {"RANK=3 WORLD_SIZE=3", "rank 3 of 3 ranks does not exist"},
+      {"RANK=3 WORLD_SIZE=5x", "WORLD_SIZE='5x' is no rank or number of ranks"},
+      {"PMI_RANK=0 PMI_SIZE=2", "0 of 2, local -1"},
+      {"PMI_RANK=0 PMI_SIZE=2 OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=6 "
+       "OMPI_COMM_WORLD_LOCAL_RANK=2",
+       "5 of 6, local 2"},
+      // The agents of torchrun are MPI's ranks, and those of its backend.
+      {torchrunUnderMpirun, "5 of 8, local 1", "local"},
+      {torchrunUnderMpirun, "5 of 8, local 1", "nccl"},
+      {torchrunUnderMpirun, "5 of 8, local 1", "/lib/own.so"},
+      {torchrunUnderMpirun, "1 of 2, local 0", "mpi"},
+      // What is complete comes first.
+      {mpirunBesideHalf, "1 of 2, local -1"},
+      // Options do before that.
+      {given, "a rank and a number of ranks are given together or not at all",
+       nullptr, 0},
+      {given, "0 of 4, local -1", nullptr, 0, 4},
+      {given, "1 of 2, local 1", nullptr, 1, 2},
+      {given, "rank -2 of 2 ranks does not exist", nullptr, -2, 2}};
+  for (const auto &[variables, found, backend, rank, numRanks] : cases) {
+    setVariables(variables);
+    commsched_options options;
     commsched_default_options(&options);
-  }
-  ~LauncherTest() override {
-    for (const char *variable : variables)
-      unsetenv(variable);
-  }
-
-  std::string find() {
+    if (backend)
+      options.backend = backend;
+    options.rank = rank;
+    options.num_ranks = numRanks;
     LaunchedRank result;
-    if (Status status = findLaunchedRank(options, result); !status)
-      return status.getMessage();
-    return std::to_string(result.rank) + " of " +
-           std::to_string(result.numRanks) + ", local " +
-           std::to_string(result.localRank);
+    Status status = findLaunchedRank(options, result);
+    EXPECT_EQ(status ? std::to_string(result.rank) + " of " +
+                           std::to_string(result.numRanks) + ", local " +
+                           std::to_string(result.localRank)
+                     : status.getMessage(),
+              found)
+        << variables;
   }
+  setVariables("");
+}
 
-  /// As tools ask.
-  static std::string findByC(const char *backend) {
+/// As tools ask.
+TEST(Launcher, IsFoundByC) {
+  struct {
+    std::string variables;
+    const char *backend;
+    const char *found;
+  } const cases[] = {
+      {"", nullptr, "none"},
+      {"RANK=3", nullptr, "error: WORLD_SIZE is not set, but RANK is"},
+      {mpirunBesideHalf, nullptr, "mpirun for mpi: 1 of 2, local -1"},
+      {torchrunUnderMpirun, "nccl", "torchrun for nccl: 5 of 8, local 1"},
+      {torchrunUnderMpirun, nullptr, "torchrun for nccl: 5 of 8, local 1"},
+      {torchrunUnderMpirun, "mpi", "mpirun for mpi: 1 of 2, local 0"}};
+  for (const auto &[variables, backend, found] : cases) {
+    setVariables(variables);
     commsched_launcher launcher;
-    int32_t found = commsched_find_launcher(backend, &launcher);
-    if (found == 0)
-      return "none";
-    if (found < 0)
-      return std::string("error: ") + commsched_last_error();
-    return std::string(launcher.name) + " for " + launcher.backend + ": " +
-           std::to_string(launcher.rank) + " of " +
-           std::to_string(launcher.num_ranks) + ", local " +
-           std::to_string(launcher.local_rank);
+    int32_t status = commsched_find_launcher(backend, &launcher);
+    std::string text =
+        status < 0 ? std::string("error: ") + commsched_last_error() : "none";
+    if (status > 0)
+      text = std::string(launcher.name) + " for " + launcher.backend + ": " +
+             std::to_string(launcher.rank) + " of " +
+             std::to_string(launcher.num_ranks) + ", local " +
+             std::to_string(launcher.local_rank);
+    EXPECT_EQ(text, found) << variables;
   }
-
-  commsched_options options;
-};
-} // namespace
-
-TEST_F(LauncherTest, Environment) {
-  EXPECT_EQ(find(), "no launcher says which rank this is: neither "
-                    "OMPI_COMM_WORLD_RANK nor PMI_RANK nor RANK is set");
-  setenv("RANK", "3", 1);
-  EXPECT_EQ(find(), "WORLD_SIZE is not set, but RANK is");
-  setenv("WORLD_SIZE", "8", 1);
-  EXPECT_EQ(find(), "3 of 8, local -1");
-  setenv("LOCAL_RANK", "1", 1);
-  EXPECT_EQ(find(), "3 of 8, local 1");
-  setenv("WORLD_SIZE", "3", 1);
-  EXPECT_EQ(find(), "rank 3 of 3 ranks does not exist");
-  setenv("WORLD_SIZE", "5x", 1);
-  EXPECT_EQ(find(), "WORLD_SIZE='5x' is no rank or number of ranks");
-}
-
-TEST_F(LauncherTest, OtherMpi) {
-  setenv("PMI_RANK", "0", 1);
-  setenv("PMI_SIZE", "2", 1);
-  EXPECT_EQ(find(), "0 of 2, local -1");
-  setenv("OMPI_COMM_WORLD_RANK", "5", 1);
-  setenv("OMPI_COMM_WORLD_SIZE", "6", 1);
-  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "2", 1);
-  EXPECT_EQ(find(), "5 of 6, local 2");
-}
-
-/// torchrun under mpirun: the agents of torchrun are MPI's ranks.
-TEST_F(LauncherTest, TorchrunComesBeforeMpirun) {
-  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
-  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "0", 1);
-  setenv("RANK", "5", 1);
-  setenv("WORLD_SIZE", "8", 1);
-  setenv("LOCAL_RANK", "1", 1);
-  for (const char *backend : {"local", "nccl", "/lib/own.so"}) {
-    options.backend = backend;
-    EXPECT_EQ(find(), "5 of 8, local 1") << backend;
-  }
-  EXPECT_EQ(findByC("nccl"), "torchrun for nccl: 5 of 8, local 1");
-  EXPECT_EQ(findByC(nullptr), "torchrun for nccl: 5 of 8, local 1");
-  // The ranks of this backend are MPI's.
-  options.backend = "mpi";
-  EXPECT_EQ(find(), "1 of 2, local 0");
-  EXPECT_EQ(findByC("mpi"), "mpirun for mpi: 1 of 2, local 0");
-}
-
-TEST_F(LauncherTest, CompleteVariablesComeFirst) {
-  setenv("RANK", "3", 1);
-  EXPECT_EQ(findByC(nullptr), "error: WORLD_SIZE is not set, but RANK is");
-  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
-  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  EXPECT_EQ(find(), "1 of 2, local -1");
-  EXPECT_EQ(findByC(nullptr), "mpirun for mpi: 1 of 2, local -1");
-}
-
-TEST_F(LauncherTest, NoLauncher) { EXPECT_EQ(findByC(nullptr), "none"); }
-
-TEST_F(LauncherTest, OptionsComeFirst) {
-  setenv("RANK", "1", 1);
-  setenv("WORLD_SIZE", "2", 1);
-  setenv("LOCAL_RANK", "1", 1);
-  options.rank = 0;
-  EXPECT_EQ(find(), "a rank and a number of ranks are given together or not "
-                    "at all");
-  options.num_ranks = 4;
-  EXPECT_EQ(find(), "0 of 4, local -1");
-  options.rank = 1;
-  options.num_ranks = 2;
-  EXPECT_EQ(find(), "1 of 2, local 1");
-  options.rank = -2;
-  EXPECT_EQ(find(), "rank -2 of 2 ranks does not exist");
+  setVariables("");
 }
 
 namespace fs = std::filesystem;

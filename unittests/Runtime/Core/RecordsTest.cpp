@@ -232,97 +232,65 @@ TEST_F(RequestsTest, TheOldest) {
   EXPECT_EQ(table.getOldest()->site, &sites[1]);
 }
 
-namespace {
-/// A rank of a group of 4, and two tensors of i8.
-struct LaunchCheckTest : ::testing::Test {
-  LaunchCheckTest() {
+/// Launches of two tensors of i8 by rank 2 of a group of 4.
+TEST(Launches, AreChecked) {
+  const std::string notAsInPlace = " overlaps output 1, but not as in place";
+  struct {
+    commsched_kind kind;
+    int64_t numInputs, numOutputs;
+    /// The inputs and outputs: places in one memory, of which -1 is null.
+    int in0, in1, out0, out1;
+    std::string error;
+    /// The root of a broadcast; where a permute sends from, and to.
+    int32_t root = 0, to = 0;
+  } const cases[] = {
+      {COMMSCHED_ALL_GATHER, 8, 32, 0, 8, 64, 128, ""},
+      {COMMSCHED_ALL_GATHER, 8, 32, 0, -1, 64, 128, "input 1 is null"},
+      {COMMSCHED_ALL_GATHER, 8, 32, 0, 8, -1, 128, "output 0 is null"},
+      {COMMSCHED_ALL_GATHER, 0, 0, -1, -1, -1, 128, ""},
+      // Only senders need inputs.
+      {COMMSCHED_BROADCAST, 8, 8, -1, -1, 64, 128, "", 1},
+      {COMMSCHED_BROADCAST, 8, 8, -1, -1, 64, 128, "input 0 is null", 2},
+      {COMMSCHED_PERMUTE, 8, 8, -1, -1, 64, 128, "", 0, 2},
+      {COMMSCHED_PERMUTE, 8, 8, -1, -1, 64, 128, "input 0 is null", 2, 0},
+      // In place.
+      {COMMSCHED_ALL_GATHER, 8, 32, 80, 8, 64, 128, ""},
+      {COMMSCHED_ALL_GATHER, 8, 32, 72, 8, 64, 128,
+       "input 0 overlaps output 0, but not as in place"},
+      {COMMSCHED_REDUCE_SCATTER, 32, 8, 0, 32, 16, 48, ""},
+      {COMMSCHED_REDUCE_SCATTER, 32, 8, 0, 32, 16, 32,
+       "input 1" + notAsInPlace},
+      {COMMSCHED_ALL_REDUCE, 8, 8, 0, 8, 0, 8, ""},
+      {COMMSCHED_BROADCAST, 8, 8, 0, 8, 0, 8, ""},
+      {COMMSCHED_ALL_TO_ALL, 8, 8, 0, 8, 0, 8,
+       "input 0 overlaps output 0, but not as in place"},
+      // Reading twice is fine, also where nothing is written.
+      {COMMSCHED_ALL_REDUCE, 8, 8, 0, 4, 64, 128, ""},
+      {COMMSCHED_ALL_REDUCE, 8, 8, 0, 4, 64, 71, "output 0 overlaps output 1"},
+      {COMMSCHED_ALL_REDUCE, 8, 8, 0, 4, 64, 8, "input 1" + notAsInPlace},
+      {COMMSCHED_ALL_REDUCE, 8, 8, 0, 4, 64, 0, "input 0" + notAsInPlace}};
+  for (const auto &[kind, numInputs, numOutputs, in0, in1, out0, out1, error,
+                    root, to] : cases) {
+    char memory[256];
+    auto place = [&](int at) { return at < 0 ? nullptr : memory + at; };
+    Group group;
     group.name = "dp";
     group.members = {0, 1, 2, 3};
     group.rank = 2;
+    Site site;
     site.name = "s";
+    site.kind = kind;
+    site.tensors.assign(
+        2, {{COMMSCHED_I8, 1, "i8"}, numInputs, numOutputs, {}, {}});
+    site.peer = root;
+    site.pairs = {{root, to}};
+    Launch launch;
     launch.site = &site;
     launch.group = &group;
-    launch.inputs = {memory, memory + 8};
-    launch.outputs = {memory + 64, memory + 128};
+    launch.inputs = {place(in0), place(in1)};
+    launch.outputs = {place(out0), place(out1)};
+    EXPECT_EQ(toText(checkLaunch(launch)),
+              error.empty() ? "no error"
+                            : std::string(getName(kind)) + " 's': " + error);
   }
-
-  void setKind(commsched_kind kind, int64_t inputs, int64_t outputs) {
-    site.kind = kind;
-    site.tensors.assign(2, {{COMMSCHED_I8, 1, "i8"}, inputs, outputs, {}, {}});
-  }
-
-  std::string check() { return toText(checkLaunch(launch)); }
-
-  char memory[256];
-  Group group;
-  Site site;
-  Launch launch;
-};
-} // namespace
-
-TEST_F(LaunchCheckTest, Nulls) {
-  setKind(COMMSCHED_ALL_GATHER, 8, 32);
-  EXPECT_EQ(check(), "no error");
-  launch.inputs[1] = nullptr;
-  EXPECT_EQ(check(), "all_gather 's': input 1 is null");
-  launch.inputs[1] = memory + 8;
-  launch.outputs[0] = nullptr;
-  EXPECT_EQ(check(), "all_gather 's': output 0 is null");
-  setKind(COMMSCHED_ALL_GATHER, 0, 0);
-  launch.inputs = {nullptr, nullptr};
-  EXPECT_EQ(check(), "no error");
-}
-
-TEST_F(LaunchCheckTest, OnlySendersNeedInputs) {
-  setKind(COMMSCHED_BROADCAST, 8, 8);
-  launch.inputs = {nullptr, nullptr};
-  site.peer = 1;
-  EXPECT_EQ(check(), "no error");
-  site.peer = 2;
-  EXPECT_EQ(check(), "broadcast 's': input 0 is null");
-  setKind(COMMSCHED_PERMUTE, 8, 8);
-  site.pairs = {{0, 2}};
-  EXPECT_EQ(check(), "no error");
-  site.pairs = {{2, 0}};
-  EXPECT_EQ(check(), "permute 's': input 0 is null");
-}
-
-TEST_F(LaunchCheckTest, InPlace) {
-  setKind(COMMSCHED_ALL_GATHER, 8, 32);
-  launch.inputs[0] = memory + 64 + 16;
-  EXPECT_EQ(check(), "no error");
-  launch.inputs[0] = memory + 64 + 8;
-  EXPECT_EQ(check(),
-            "all_gather 's': input 0 overlaps output 0, but not as in place");
-  setKind(COMMSCHED_REDUCE_SCATTER, 32, 8);
-  launch.inputs = {memory, memory + 32};
-  launch.outputs = {memory + 16, memory + 48};
-  EXPECT_EQ(check(), "no error");
-  launch.outputs[1] = memory + 32;
-  EXPECT_EQ(check(), "reduce_scatter 's': input 1 overlaps output 1, but not "
-                     "as in place");
-  for (commsched_kind kind : {COMMSCHED_ALL_REDUCE, COMMSCHED_BROADCAST}) {
-    setKind(kind, 8, 8);
-    launch.inputs = {memory, memory + 8};
-    launch.outputs = {memory, memory + 8};
-    EXPECT_EQ(check(), "no error");
-  }
-  setKind(COMMSCHED_ALL_TO_ALL, 8, 8);
-  EXPECT_EQ(check(),
-            "all_to_all 's': input 0 overlaps output 0, but not as in place");
-}
-
-TEST_F(LaunchCheckTest, Overlaps) {
-  setKind(COMMSCHED_ALL_REDUCE, 8, 8);
-  // Reading twice is fine, also where nothing is written.
-  launch.inputs = {memory, memory + 4};
-  EXPECT_EQ(check(), "no error");
-  launch.outputs = {memory + 64, memory + 71};
-  EXPECT_EQ(check(), "all_reduce 's': output 0 overlaps output 1");
-  launch.outputs = {memory + 64, memory + 8};
-  EXPECT_EQ(check(),
-            "all_reduce 's': input 1 overlaps output 1, but not as in place");
-  launch.outputs = {memory + 64, memory};
-  EXPECT_EQ(check(),
-            "all_reduce 's': input 0 overlaps output 1, but not as in place");
 }

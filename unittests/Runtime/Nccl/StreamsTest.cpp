@@ -210,20 +210,6 @@ TEST_F(NcclStreamsTest, OtherConversionsAreRefused) {
   EXPECT_NE(commsched_finalize(), 0);
 }
 
-TEST_F(NcclStreamsTest, DownloadsWaitForTheGpu) {
-  runRank([&](TestRank &rank) {
-    ASSERT_TRUE(rank.load(allReduce, operators)) << rank.getError();
-    char *buffer = rank.allocate(16);
-    float values[4] = {1, 2, 3, 4}, back[4] = {};
-    ASSERT_EQ(commsched_upload(buffer, values, 16), 0);
-    commsched_compute(0, 1000, nullptr, nullptr);
-    commsched_zero(buffer, 8);
-    ASSERT_EQ(commsched_download(back, buffer, 16), 0);
-    EXPECT_EQ(back[0] + back[1], 0);
-    EXPECT_EQ(back[3], 4);
-  });
-}
-
 TEST_F(NcclStreamsTest, EmulatedDataIsThatOfTheProcessor) {
   std::vector<float> results[2];
   for (const char *backend : {"nccl", "local"}) {

@@ -15,7 +15,6 @@
 #include "Numerics/ElementTypes.h"
 #include "Numerics/Elements.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace commsched::runtime;
@@ -257,31 +256,4 @@ TEST(Types, ElementTypes) {
         "bytes<99999999999999999999>", "bytes", "i4", ""})
     EXPECT_EQ(parseElementType(name, element),
               std::string("unknown element type '") + name + "'");
-}
-
-/// The reductions of a type, in the order of their numbers.
-static std::string listReductions(const std::string &name) {
-  ElementType element;
-  EXPECT_EQ(parseElementType(name, element), Status());
-  std::string list;
-  for (int32_t i = COMMSCHED_SUM; i <= COMMSCHED_BXOR; ++i) {
-    auto reduction = static_cast<commsched_reduction>(i);
-    if (Status status = checkReduction(element, reduction); !status)
-      EXPECT_EQ(status.getMessage(),
-                std::string("reduction '") + getName(reduction) +
-                    "' is not defined for type '" + name + "'");
-    else
-      list += std::string(list.empty() ? "" : " ") + getName(reduction);
-  }
-  return list;
-}
-
-TEST(Types, Reductions) {
-  EXPECT_EQ(listReductions("i1"), "min max band bor bxor");
-  EXPECT_EQ(listReductions("i32"), "sum prod min max band bor bxor");
-  EXPECT_EQ(listReductions("ui8"), "sum prod min max band bor bxor");
-  EXPECT_EQ(listReductions("bf16"), "sum avg prod min max");
-  EXPECT_EQ(listReductions("f8E4M3FN"), "sum avg prod min max");
-  EXPECT_EQ(listReductions("complex<f32>"), "sum avg prod");
-  EXPECT_EQ(listReductions("bytes<2>"), "");
 }

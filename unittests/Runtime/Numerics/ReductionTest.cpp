@@ -133,19 +133,6 @@ TEST(Reduction, InTheOrderOfTheSources) {
   EXPECT_EQ(result, 1);
 }
 
-TEST(Reduction, Complex) {
-  using Value = Complex<float>;
-  Value a{1, 2}, b{3, -1};
-  Value product = reduceTwo(COMMSCHED_COMPLEX_F32, COMMSCHED_PROD, a, b);
-  EXPECT_EQ(product.real, 5);
-  EXPECT_EQ(product.imaginary, 5);
-  const void *sources[] = {&a, &b};
-  Value average;
-  reduceInOrder(COMMSCHED_COMPLEX_F32, COMMSCHED_AVG, sources, 2, &average, 1);
-  EXPECT_EQ(average.real, 2);
-  EXPECT_EQ(average.imaginary, 0.5f);
-}
-
 TEST(Reduction, LongAndInPlace) {
   // More than a block, and the target is one of the sources.
   std::vector<int32_t> a(2500), b(2500);

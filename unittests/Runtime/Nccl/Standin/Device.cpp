@@ -9,7 +9,6 @@
 #include "Standin.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -20,7 +20,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 
 namespace standin {
 
