@@ -8,69 +8,40 @@
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
 
-#include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/ExternalModels/Register.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
-
-#include "gtest/gtest.h"
+#include "CostsTest.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 
 namespace {
 
-/// The properties that the first operation of a function with these arguments
-/// and this body has.
-std::string listProperties(StringRef arguments, StringRef body) {
-  DialectRegistry registry;
-  registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
-                  linalg::LinalgDialect, memref::MemRefDialect,
-                  tensor::TensorDialect>();
-  registerExternalModels(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      ("func.func @f(" + arguments + ") {\n" + body + "\nreturn\n}").str(),
-      &context);
-  if (!module)
-    return "invalid test";
-  Operation *op = &(*module->getOps<func::FuncOp>().begin()).front().front();
-  return std::string(allResultsAlias(op) ? "aliases " : "") +
-         (makesOnlyViews(op) ? "views " : "") + (isFreeView(op) ? "free" : "");
-}
+using Aliasing = CostsTest;
 
-TEST(Aliasing, AViewIsAllThree) {
-  EXPECT_EQ(listProperties("%t: tensor<4x2xf32>",
-                           "%0 = tensor.collapse_shape %t [[0, 1]] : "
-                           "tensor<4x2xf32> into tensor<8xf32>"),
-            "aliases views free");
-}
-
-TEST(Aliasing, AnInPlaceWriteIsNoView) {
-  EXPECT_EQ(listProperties("%t: tensor<8xf32>, %x: f32",
-                           "%0 = linalg.fill ins(%x : f32) outs(%t : "
-                           "tensor<8xf32>) -> tensor<8xf32>"),
-            "aliases ");
-}
-
-TEST(Aliasing, NumbersBesideAViewTakeNoTime) {
-  EXPECT_EQ(
-      listProperties("%m: memref<8xf32>",
-                     "%b, %o, %n, %s = memref.extract_strided_metadata %m "
-                     ": memref<8xf32> -> memref<f32>, index, index, index"),
-      "free");
-}
-
-TEST(Aliasing, AComputationIsNone) {
-  EXPECT_EQ(listProperties("%t: tensor<8xf32>",
-                           "%0 = arith.addf %t, %t : tensor<8xf32>"),
-            "");
+TEST_F(Aliasing, ViewsAndWhatTakesNoTime) {
+  // The properties of the first operation of a function. Numbers beside a view
+  // take no time, either.
+  const std::pair<StringRef, StringRef> cases[] = {
+      {"aliases views free", R"(%t: tensor<4x2xf32>) {
+         %0 = tensor.collapse_shape %t [[0, 1]]
+             : tensor<4x2xf32> into tensor<8xf32>)"},
+      {"aliases ", R"(%t: tensor<8xf32>, %x: f32) {
+         %0 = linalg.fill ins(%x : f32) outs(%t : tensor<8xf32>)
+             -> tensor<8xf32>)"},
+      {"free", R"(%m: memref<8xf32>) {
+         %b, %o, %n, %s = memref.extract_strided_metadata %m
+             : memref<8xf32> -> memref<f32>, index, index, index)"},
+      {"", R"(%t: tensor<8xf32>) {
+         %0 = arith.addf %t, %t : tensor<8xf32>)"}};
+  for (auto [properties, body] : cases) {
+    parseFunction("g size(4)", (body + "\n").str());
+    auto function = *module->getOps<func::FuncOp>().begin();
+    Operation *op = &function.front().front();
+    EXPECT_EQ(std::string(allResultsAlias(op) ? "aliases " : "") +
+                  (makesOnlyViews(op) ? "views " : "") +
+                  (isFreeView(op) ? "free" : ""),
+              properties)
+        << body.str();
+  }
 }
 
 } // namespace

@@ -13,8 +13,11 @@
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CostsTest.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -260,6 +263,31 @@ TEST_F(ChunkCosts, CopiesConcatenationsAndSums) {
                 estimateCopyNs(costs, op->getResult(0).getType()));
     }
   });
+}
+
+using CostAnalyses = CostsTest;
+
+TEST_F(CostAnalyses, HasNoCostsForWhatIsInvalid) {
+  context.loadDialect<DLTIDialect>();
+  parseFunction("g size(4)", ") {\n");
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  auto expectNone = [&](StringRef name, StringRef value) {
+    (*module)->setAttr(name, parseAttribute(value, &context));
+    CostAnalysis analysis(*module->getOps<func::FuncOp>().begin());
+    EXPECT_FALSE(analysis.getCosts());
+    (*module)->removeAttr(name);
+  };
+  expectNone("dlti.target_system_spec",
+             R"(#dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
+                "commsched.preset" = "abacus">>)");
+  EXPECT_NE(message.find("unknown preset 'abacus'"), std::string::npos);
+  expectNone("commsched.profile", "{rows = [{bytes = 8}]}");
+  EXPECT_EQ(message, "attribute 'commsched.profile' cannot be used: row 0: "
+                     "column 'collective' is missing");
 }
 
 } // namespace

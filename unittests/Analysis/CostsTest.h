@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -29,7 +30,8 @@ protected:
   CostsTest() {
     DialectRegistry registry;
     registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
-                    linalg::LinalgDialect, tensor::TensorDialect>();
+                    linalg::LinalgDialect, memref::MemRefDialect,
+                    tensor::TensorDialect>();
     registerExternalModels(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

@@ -43,8 +43,6 @@ public:
   std::string write() {
     // Whole programs have pinned times, others none.
     isPinned = random.percent(40);
-    for (StringRef name : {"a", "b", "c", "d"})
-      arguments.push_back("%" + name.str());
     os << "%a: " << shard(0, "f32") << ", %b: " << shard(1, "bf16")
        << ", %c: " << whole(0, "bf16") << ", %d: " << whole(1, "bf16")
        << ") {\n";
@@ -137,7 +135,6 @@ private:
   llvm::raw_string_ostream os;
   bool isPinned = false;
   int64_t numNames = 0;
-  std::vector<std::string> arguments;
   /// What collectives deliver.
   std::vector<std::pair<std::string, std::string>> values;
   /// By size: the last value that was computed.
@@ -283,9 +280,6 @@ TEST_F(MergingBound, ExceedsNoMergedProgramInAnyOrder) {
   EXPECT_GT(numPrograms, 2 * numBlocks);
   EXPECT_GT(numGains, numBlocks / 8);
   EXPECT_GT(numReached, numBlocks / 4);
-  RecordProperty("programs", static_cast<int>(numPrograms));
-  RecordProperty("gains", static_cast<int>(numGains));
-  RecordProperty("reached", static_cast<int>(numReached));
 }
 
 } // namespace

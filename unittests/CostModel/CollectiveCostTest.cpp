@@ -26,16 +26,30 @@ MeasuredTable makeTable(std::vector<MeasuredRow> rows) {
 
 Target h100() { return *getTargetPreset("h100"); }
 
-TEST(CollectiveCost, ExactAtPoints) {
-  std::vector<MeasuredRow> rows = {{reduce, 8, 1, 1024, 20000},
-                                   {reduce, 8, 1, 65536, 30000},
-                                   {reduce, 8, 1, 1 << 20, 90000},
-                                   {reduce, 16, 2, 1024, 60000}};
+TEST(CollectiveCost, IsThatOfTheRows) {
+  std::vector<MeasuredRow> rows = {
+      {reduce, 8, 1, 1, 800},
+      {reduce, 8, 1, 1024, 20000},
+      {reduce, 8, 1, 65536, 30000},
+      {reduce, 8, 1, 1 << 20, 90000},
+      {reduce, 16, 2, 1024, 60000},
+      {CollectiveKind::Barrier, 8, 1, 0, 12345},
+      {CollectiveKind::Offload, 1, 1, 1 << 20, 40000},
+      {CollectiveKind::Offload, 1, 1, 1 << 22, 100000},
+      {CollectiveKind::Reload, 1, 1, 1 << 20, 30000}};
   CollectiveCost cost(h100(), makeTable(rows));
   for (const MeasuredRow &row : rows)
     EXPECT_EQ(
         cost.timeNs({row.kind, row.bytes, row.ranks, row.ranks / row.nodes}),
         row.timeNs);
+  EXPECT_EQ(cost.timeNs({CollectiveKind::Barrier, 999, 8, 8}), 12345);
+  // Beyond the end the model's shape.
+  EXPECT_GT(cost.timeNs({CollectiveKind::Reload, 1 << 24, 1, 1}), 300000);
+  // Nothing to move is free, and so is a group of one.
+  EXPECT_EQ(cost.timeNs({reduce, 0, 8, 8}), 0);
+  EXPECT_EQ(cost.timeNs({reduce, -1, 8, 8}), 0);
+  CollectiveCost alone(h100(), makeTable({{reduce, 1, 1, 1024, 777}}));
+  EXPECT_EQ(alone.timeNs({reduce, 1024, 1, 8}), 0);
 }
 
 TEST(CollectiveCost, FallsBackToTheModel) {
@@ -96,38 +110,6 @@ TEST(CollectiveCost, RowsMeasureSingleTensors) {
   }
   EXPECT_EQ(cost.tableTimeNs({reduce, 1024, 1, 8, 60}), std::nullopt);
   EXPECT_EQ(cost.timeNs({reduce, 0, 8, 8, 60}), 0);
-}
-
-TEST(CollectiveCost, MeasuredTransfersHaveOneRank) {
-  CollectiveCost cost(
-      *getTargetPreset("h100"),
-      makeTable({{CollectiveKind::Offload, 1, 1, 1 << 20, 40000},
-                 {CollectiveKind::Offload, 1, 1, 1 << 22, 100000},
-                 {CollectiveKind::Reload, 1, 1, 1 << 20, 30000}}));
-  EXPECT_EQ(cost.timeNs({CollectiveKind::Offload, 1 << 20, 1, 1}), 40000);
-  EXPECT_EQ(cost.timeNs({CollectiveKind::Offload, 1 << 22, 1, 1}), 100000);
-  EXPECT_EQ(cost.timeNs({CollectiveKind::Reload, 1 << 20, 1, 1}), 30000);
-  // Beyond the end the model's shape.
-  EXPECT_GT(cost.timeNs({CollectiveKind::Reload, 1 << 24, 1, 1}), 300000);
-}
-
-TEST(CollectiveCost, BarrierIgnoresBytes) {
-  CollectiveCost cost(h100(),
-                      makeTable({{CollectiveKind::Barrier, 8, 1, 0, 12345}}));
-  EXPECT_EQ(cost.timeNs({CollectiveKind::Barrier, 0, 8, 8}), 12345);
-  EXPECT_EQ(cost.timeNs({CollectiveKind::Barrier, 999, 8, 8}), 12345);
-}
-
-TEST(CollectiveCost, NoBytesAreFree) {
-  CollectiveCost cost(h100(), makeTable({{reduce, 8, 1, 1, 800}}));
-  EXPECT_EQ(cost.timeNs({reduce, 0, 8, 8}), 0);
-  EXPECT_EQ(cost.timeNs({reduce, -1, 8, 8}), 0);
-  EXPECT_EQ(cost.timeNs({reduce, 1, 8, 8}), 800);
-}
-
-TEST(CollectiveCost, GroupOfOneIsFree) {
-  CollectiveCost cost(h100(), makeTable({{reduce, 1, 1, 1024, 777}}));
-  EXPECT_EQ(cost.timeNs({reduce, 1024, 1, 8}), 0);
 }
 
 TEST(CollectiveCost, MonotoneOverNoisyRows) {

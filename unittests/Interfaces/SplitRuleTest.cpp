@@ -102,28 +102,17 @@ TEST_F(SplitRules, FindTheAxisInsideAnother) {
   EXPECT_EQ(findAxisOfResult(rule, 0, {0, 8})->blocks, 2);
 }
 
-TEST_F(SplitRules, OfAnOperator) {
-  EXPECT_EQ(getRule("%x: tensor<6x4xf32>, %w: tensor<4x2xf32>",
-                    "%0 = commsched.compute \"mm\"(%x, %w) {test, split = "
-                    "\"m k, k n -> m n\"} : (tensor<6x4xf32>, "
-                    "tensor<4x2xf32>) -> tensor<6x2xf32>"),
-            "a b, b c -> a c");
-}
-
-TEST_F(SplitRules, OfNoOperatorThatHasEffects) {
-  EXPECT_EQ(getRule("%x: tensor<6xf32>",
-                    "%0 = commsched.compute \"sin_\"(%x) {test, split = "
-                    "\"a -> a\", mutates = array<i64: 0>} : "
-                    "(tensor<6xf32>) -> tensor<6xf32>"),
-            "none");
-  EXPECT_EQ(getRule("%x: tensor<6xf32>",
-                    "%0 = commsched.compute \"dropout\"(%x) {test, split = "
-                    "\"a -> a\", random} : (tensor<6xf32>) -> tensor<6xf32>"),
-            "none");
-  EXPECT_EQ(getRule("%x: tensor<6xf32>",
-                    "%0 = commsched.compute \"sin\"(%x) {test} : "
-                    "(tensor<6xf32>) -> tensor<6xf32>"),
-            "none");
+TEST_F(SplitRules, OfOperatorsWithoutEffects) {
+  expectRules(
+      {{"commsched.compute", "tensor<6x4xf32>, tensor<4x2xf32>",
+        "tensor<6x2xf32>", "a b, b c -> a c",
+        "callee = \"mm\", split = \"m k, k n -> m n\""},
+       {"commsched.compute", "tensor<6xf32>", "tensor<6xf32>", "none",
+        "callee = \"sin_\", split = \"a -> a\", mutates = array<i64: 0>"},
+       {"commsched.compute", "tensor<6xf32>", "tensor<6xf32>", "none",
+        "callee = \"dropout\", split = \"a -> a\", random"},
+       {"commsched.compute", "tensor<6xf32>", "tensor<6xf32>", "none",
+        "callee = \"sin\""}});
 }
 
 TEST_F(SplitRules, ScaleTheCostsOfAnOperator) {
@@ -142,58 +131,38 @@ TEST_F(SplitRules, ScaleTheCostsOfAnOperator) {
   EXPECT_EQ(chunk.getBytes(), 1040);
 }
 
-class RulesOfCollectives : public RuleTest {
-protected:
-  /// The rule of the start `text`, from a tensor type to another.
-  std::string getRuleOf(const std::string &text, const std::string &from,
-                        const std::string &to) {
-    std::string future = "!commsched.future<" + to + ">";
-    return getRule("%x: " + from, "%f = commsched." + text +
-                                      " {test} : " + from + " -> " + future +
-                                      "\n%0 = commsched.wait %f : " + future);
+using RulesOfCollectives = RuleTest;
+
+TEST_F(RulesOfCollectives, OneTensor) {
+  struct {
+    const char *text, *from, *to, *rule;
+  } const cases[] = {
+      {"all_gather %x on @g dim(0)", "6x4", "24x4", "a b -> (4 a) b"},
+      {"all_gather %x on @g dim(1)", "?x4", "?x16", "_ a -> _ (4 a)"},
+      {"reduce_scatter %x on @g reduction(sum) dim(1)", "6x8", "6x2",
+       "a (4 b) -> a b"},
+      {"all_to_all %x on @g split_dim(0) concat_dim(0)", "24x2", "24x2",
+       "(4 a) b -> (4 a) b"},
+      {"all_to_all %x on @g split_dim(0) concat_dim(1)", "24x2", "6x8",
+       "(4 a) b -> a (4 b)"},
+      {"all_to_all %x on @g split_dim(0) concat_dim(0) "
+       "input_splits([1, 2, 3, 0]) output_splits([0, 4, 0, 0])",
+       "6x2", "4x2", "_ a -> _ a"},
+      {"all_reduce %x on @g reduction(sum)", "6x4", "6x4", "a b -> a b"},
+      {"broadcast %x on @g root(1)", "6x4", "6x4", "a b -> a b"},
+      {"permute %x on @g pairs(dense<[[0, 1]]> : tensor<1x2xi64>)", "6", "6",
+       "a -> a"}};
+  for (const auto &[text, from, to, rule] : cases) {
+    std::string source = "tensor<" + std::string(from) + "xf32>",
+                future =
+                    "!commsched.future<tensor<" + std::string(to) + "xf32>>";
+    EXPECT_EQ(
+        getRule("%x: " + source, "%f = commsched." + std::string(text) +
+                                     " {test} : " + source + " -> " + future +
+                                     "\n%0 = commsched.wait %f : " + future),
+        rule)
+        << text;
   }
-};
-
-TEST_F(RulesOfCollectives, Gather) {
-  EXPECT_EQ(getRuleOf("all_gather %x on @g dim(0)", "tensor<6x4xf32>",
-                      "tensor<24x4xf32>"),
-            "a b -> (4 a) b");
-  EXPECT_EQ(getRuleOf("all_gather %x on @g dim(1)", "tensor<?x4xf32>",
-                      "tensor<?x16xf32>"),
-            "_ a -> _ (4 a)");
-}
-
-TEST_F(RulesOfCollectives, Scatter) {
-  EXPECT_EQ(getRuleOf("reduce_scatter %x on @g reduction(sum) dim(1)",
-                      "tensor<6x8xf32>", "tensor<6x2xf32>"),
-            "a (4 b) -> a b");
-}
-
-TEST_F(RulesOfCollectives, AllToAll) {
-  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(0)",
-                      "tensor<24x2xf32>", "tensor<24x2xf32>"),
-            "(4 a) b -> (4 a) b");
-  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(1)",
-                      "tensor<24x2xf32>", "tensor<6x8xf32>"),
-            "(4 a) b -> a (4 b)");
-  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(0) "
-                      "input_splits([1, 2, 3, 0]) "
-                      "output_splits([0, 4, 0, 0])",
-                      "tensor<6x2xf32>", "tensor<4x2xf32>"),
-            "_ a -> _ a");
-}
-
-TEST_F(RulesOfCollectives, EqualShapes) {
-  EXPECT_EQ(getRuleOf("all_reduce %x on @g reduction(sum)", "tensor<6x4xf32>",
-                      "tensor<6x4xf32>"),
-            "a b -> a b");
-  EXPECT_EQ(getRuleOf("broadcast %x on @g root(1)", "tensor<6x4xf32>",
-                      "tensor<6x4xf32>"),
-            "a b -> a b");
-  EXPECT_EQ(
-      getRuleOf("permute %x on @g pairs(dense<[[0, 1]]> : tensor<1x2xi64>)",
-                "tensor<6xf32>", "tensor<6xf32>"),
-      "a -> a");
 }
 
 TEST_F(RulesOfCollectives, NoneOfSeveralTensorsOrInPlace) {
@@ -232,30 +201,17 @@ protected:
   }
 };
 
-TEST_F(RulesOfTables, FirstTextThatFits) {
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4x2xf32>", R"(
-    %0 = "grid.product"(%a, %b) {test}
-      : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>)"),
-            "a b, b c -> a c");
-  EXPECT_EQ(getRule("%a: tensor<3x6x4xf32>, %b: tensor<3x4x2xf32>", R"(
-    %0 = "grid.product"(%a, %b) {test}
-      : (tensor<3x6x4xf32>, tensor<3x4x2xf32>) -> tensor<3x6x2xf32>)"),
-            "a b c, a c d -> a b d");
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4xf32>", R"(
-    %0 = "grid.product"(%a, %b) {test}
-      : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6xf32>)"),
-            "_ _, _ -> _");
-}
-
-TEST_F(RulesOfTables, Elementwise) {
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<f32>", R"(
-    %0 = "grid.square"(%a, %b) {test}
-      : (tensor<6x4xf32>, tensor<f32>) -> tensor<6x4xf32>)"),
-            "a b,  -> a b");
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4xf32>", R"(
-    %0 = "grid.square"(%a, %b) {test}
-      : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>)"),
-            "_ _, _ -> _ _");
+TEST_F(RulesOfTables, FirstTextThatFitsAndElementwise) {
+  expectRules({{"grid.product", "tensor<6x4xf32>, tensor<4x2xf32>",
+                "tensor<6x2xf32>", "a b, b c -> a c"},
+               {"grid.product", "tensor<3x6x4xf32>, tensor<3x4x2xf32>",
+                "tensor<3x6x2xf32>", "a b c, a c d -> a b d"},
+               {"grid.product", "tensor<6x4xf32>, tensor<4xf32>",
+                "tensor<6xf32>", "_ _, _ -> _"},
+               {"grid.square", "tensor<6x4xf32>, tensor<f32>",
+                "tensor<6x4xf32>", "a b,  -> a b"},
+               {"grid.square", "tensor<6x4xf32>, tensor<4xf32>",
+                "tensor<6x4xf32>", "_ _, _ -> _ _"}});
 }
 
 } // namespace

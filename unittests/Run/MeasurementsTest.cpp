@@ -47,10 +47,7 @@ TEST(Measurements, AddsUpTheExecutionsOfASite) {
   EXPECT_EQ(summary.sites[0].startNs, 10);
   EXPECT_EQ(summary.sites[0].durationNs, 25);
   EXPECT_EQ(summary.sites[0].exposedNs, 7);
-}
-
-TEST(Measurements, WhatDidNotRunHasNoTimes) {
-  Summary summary = summarize({makeRun(100, 0)}, /*siteCalls=*/{0, 0});
+  // What did not run has no times.
   EXPECT_EQ(summary.sites[1].startNs, -1);
   EXPECT_EQ(summary.sites[1].durationNs, -1);
   EXPECT_EQ(summary.sites[1].exposedNs, -1);

@@ -101,35 +101,31 @@ TEST_F(Values, BothPartsOfComplexNumbersCount) {
   EXPECT_TRUE(areEqual(format, left, right, 0.3));
 }
 
-TEST_F(Values, MadeUpFloatsAreEighthsOfSmallIntegers) {
-  llvm::Expected<ValueType> type =
-      getValueType(RankedTensorType::get({1000}, builder.getF32Type()));
-  ASSERT_TRUE(bool(type));
-  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0,
-                                          /*repetition=*/0);
-  ASSERT_TRUE(bool(bytes));
+TEST_F(Values, MadeUpFloatsAreEighthsAndIntegersMayBePositions) {
+  auto make = [&](Type element) {
+    llvm::Expected<ValueType> type =
+        getValueType(RankedTensorType::get({1000}, element));
+    EXPECT_TRUE(bool(type));
+    llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0,
+                                            /*repetition=*/0);
+    EXPECT_TRUE(bool(bytes));
+    return std::move(*bytes);
+  };
+  Bytes bytes = make(builder.getF32Type());
   std::set<float> seen;
-  for (size_t at = 0; at < bytes->size(); at += sizeof(float)) {
-    float value = *reinterpret_cast<const float *>(&(*bytes)[at]);
+  for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    float value = *reinterpret_cast<const float *>(&bytes[at]);
     EXPECT_EQ(value * 8, static_cast<int>(value * 8));
     EXPECT_LE(std::abs(value), 1);
     seen.insert(value);
   }
   EXPECT_EQ(seen.size(), 17u);
-}
-
-TEST_F(Values, MadeUpIntegersMayBePositions) {
-  llvm::Expected<ValueType> type =
-      getValueType(RankedTensorType::get({1000}, builder.getI64Type()));
-  ASSERT_TRUE(bool(type));
-  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0,
-                                          /*repetition=*/0);
-  ASSERT_TRUE(bool(bytes));
-  std::set<int64_t> seen;
-  for (size_t at = 0; at < bytes->size(); at += sizeof(int64_t))
-    seen.insert(*reinterpret_cast<const int64_t *>(&(*bytes)[at]));
-  EXPECT_EQ(*seen.begin(), 0);
-  EXPECT_EQ(*seen.rbegin(), 7);
+  bytes = make(builder.getI64Type());
+  std::set<int64_t> integers;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t))
+    integers.insert(*reinterpret_cast<const int64_t *>(&bytes[at]));
+  EXPECT_EQ(*integers.begin(), 0);
+  EXPECT_EQ(*integers.rbegin(), 7);
 }
 
 } // namespace
