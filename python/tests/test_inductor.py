@@ -72,9 +72,7 @@ TOKENS = torch.zeros(2, 8, dtype=torch.long)
 
 
 @pytest.mark.parametrize(
-    "precision, buckets",
-    [(F32, "off"), (BF16, "auto")],
-    ids=["f32, order", "bf16, buckets"],
+    "precision, buckets", seeds.turns([(F32, "off"), (BF16, "auto")], 1)
 )
 def test_code_has_the_order_of_the_schedule(
     opt_program, fake_world, codegen, graphs, precision, buckets
