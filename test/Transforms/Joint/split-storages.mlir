@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --commsched-partition-joint \
+// RUN: commsched-opt %s --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition | %orders | FileCheck %s
 
 // Two saved views of one storage: it is saved once, and viewed again in the
@@ -31,8 +31,6 @@ func.func @views(
   %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1) : (!t, !t, !u, tensor<2x2xf32>) -> !t
   return %y, %dx : !t, !t
 }
-
-// -----
 
 // A static size needs no tensor, even in the other half; one that is computed
 // from an index is saved, but only where the tensor is not.

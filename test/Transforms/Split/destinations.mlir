@@ -1,6 +1,6 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" --split-input-file | FileCheck %s --enable-var-scope
-// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" --split-input-file --commsched-to-llvm -o /dev/null
+// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" --commsched-to-llvm -o /dev/null
 
 // What is returned is a view of the product's result: the product is written
 // whole, and the view is repeated on it.
@@ -24,12 +24,8 @@ func.func @view(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x4x16x
   return %v : tensor<64x4x16xf32>
 }
 
-// -----
-
 // A collective sends chunks that are contiguous: the columns of a whole are
 // not, so that what is returned is put together by a copy.
-
-commsched.group @tp size(4)
 
 // CHECK-LABEL: func.func @sent
 // CHECK-NOT: tensor.empty
@@ -43,12 +39,8 @@ func.func @sent(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>)
   return %h, %r : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
-// -----
-
 // What alone reads the columns that a collective delivers, and what alone
 // computes those that one sends, is divided too: nothing is copied.
-
-commsched.group @tp size(4)
 
 // CHECK-LABEL: func.func @absorbed
 // CHECK-NOT: linalg.copy

@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file | FileCheck %s
-// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s
+// RUN: commsched-opt %s --commsched-split=chunks=2 --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Rows whose number only the device knows are not divided; columns are.
 
@@ -16,10 +16,6 @@ func.func @columns(%x: tensor<?x48xf32> {commsched.size_hints = array<i64: 64>},
   %r = commsched.wait %f {commsched.name = "rows"} : !commsched.future<tensor<?x32xf32>>
   return %r : tensor<?x32xf32>
 }
-
-// -----
-
-commsched.group @ep size(4)
 
 // A part of such a value that is given whole is not taken, and what nothing is
 // expected of is left alone.

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file | FileCheck %s
+// RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s
 
 // A region goes on behind the exchange to where its values have the fewest
 // bytes: the sum of the experts of a token. What is added to it has as many.
@@ -30,11 +30,7 @@ func.func @combine(%x: tensor<?x48xf32> {commsched.size_hints = array<i64: 64>},
   return %n : tensor<f32>
 }
 
-// -----
-
 // What is returned is needed whole wherever the region ends.
-
-commsched.group @ep size(4)
 
 // CHECK-LABEL: func.func @saved
 // CHECK: tensor.concat {{.*}} commsched.name = "rows.whole"
@@ -49,11 +45,7 @@ func.func @saved(%x: tensor<64x48xf32>, %w: tensor<48x32xf32>)
   return %r, %t : tensor<64x32xf32>, tensor<16x32xf32>
 }
 
-// -----
-
 // Nothing behind this exchange has fewer bytes than what it delivers.
-
-commsched.group @ep size(4)
 
 // CHECK-LABEL: func.func @widen
 // CHECK: commsched.name = "rows.whole"

@@ -1,7 +1,7 @@
 // What does not become a ring is left as it is, with a remark.
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --split-input-file -o %t.input
-// RUN: commsched-opt %t.mlir --commsched-split=mode=ring --remarks-filter=commsched --split-input-file 2>%t.remarks | diff %t.input -
+// RUN: commsched-opt %t.mlir -o %t.input
+// RUN: commsched-opt %t.mlir --commsched-split=mode=ring --remarks-filter=commsched 2>%t.remarks | diff %t.input -
 // RUN: FileCheck %s < %t.remarks
 
 commsched.group @one size(1)
@@ -14,8 +14,6 @@ func.func @one_rank(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>,
       outs(%init : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %h : tensor<16x64xf32>
 }
-
-// -----
 
 // Two shards are in each batch, so that a shard is in no chunk of batches.
 
@@ -30,10 +28,6 @@ func.func @batches(%x: tensor<16x32xf32>, %w: tensor<2x32x64xf32>) -> tensor<2x3
       : (tensor<2x32x32xf32>, tensor<2x32x64xf32>) -> tensor<2x32x64xf32>
   return %h : tensor<2x32x64xf32>
 }
-
-// -----
-
-commsched.group @tp size(4)
 
 // CHECK: CollectiveNotSplit{{.*}}'scatter': not split: commsched.reduce_scatter 'scatter' ({{.*}}) is no commsched.all_gather, and only these become rings
 func.func @scatter(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>,

@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-split=mode=ring --split-input-file | %orders | FileCheck %s --enable-var-scope
-// RUN: commsched-opt %s --commsched-split=mode=ring --split-input-file --commsched-to-llvm -o /dev/null
+// RUN: commsched-opt %s --commsched-split=mode=ring | %orders | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --commsched-split=mode=ring --commsched-to-llvm -o /dev/null
 
 // The chunks of a gather are the shards, the local one first. The product of
 // the first is beside the first step.
@@ -25,11 +25,7 @@ func.func @product(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x64
   return %h : tensor<64x64xf32>
 }
 
-// -----
-
 // The parts of what is not the first dimension are in several pieces.
-
-commsched.group @tp size(4)
 
 // CHECK-LABEL: func.func @columns
 // CHECK: %[[W0:.+]] = tensor.extract_slice {{.*}}part = "ring"
@@ -48,11 +44,7 @@ func.func @columns(%x: tensor<16x32xf32>, %w: tensor<32x2xf32>) -> tensor<16x8xf
   return %h : tensor<16x8xf32>
 }
 
-// -----
-
 // Operators of frameworks write their parts, and the whole is a view of them.
-
-commsched.group @tp size(4)
 
 // CHECK-LABEL: func.func @written
 // CHECK: %[[B:.+]] = tensor.empty() {{.*}} : tensor<64x64xf32>
