@@ -1,7 +1,7 @@
-// RUN: commsched-opt %s --split-input-file -o %t \
+// RUN: commsched-opt %s -o %t \
 // RUN:   --test-commsched-steady-state=memory-budget=100%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --split-input-file | diff - %t
+// RUN: commsched-opt %s | diff - %t
 
 // A circle of dependences leaves nothing to overlap.
 
@@ -15,16 +15,12 @@ func.func @circle(%m: tensor<64xf32> {commsched.carried = 0 : i64}) -> tensor<64
   return %d : tensor<64xf32>
 }
 
-// -----
-
 // CHECK: [Missed] StepKept | {{.*}}Function=blocks | Remark="the step keeps its repetitions apart: its body is not one block"
 func.func @blocks(%m: tensor<4xf32> {commsched.carried = 0}) -> tensor<4xf32> {
   cf.br ^end
 ^end:
   return %m : tensor<4xf32>
 }
-
-// -----
 
 // What one repetition passes through as another argument reaches the one after
 // the next.
@@ -34,8 +30,6 @@ func.func @swap(%m: tensor<4xf32> {commsched.carried = 1}, %n: tensor<4xf32>
     {commsched.carried = 0}) -> (tensor<4xf32>, tensor<4xf32>) {
   return %m, %n : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 // A step keeps the steady state that it has.
 

@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --split-input-file \
+// RUN: commsched-opt %s \
 // RUN:   --test-commsched-steady-state=memory-budget=200%% | %orders | FileCheck %s
-// RUN: commsched-opt %s --split-input-file -o /dev/null \
+// RUN: commsched-opt %s -o /dev/null \
 // RUN:   --test-commsched-steady-state=memory-budget=200%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
@@ -49,12 +49,8 @@ func.func @step(
   return %b, %n : tensor<256x256xf32>, tensor<32x256xf32>
 }
 
-// -----
-
 // Where the period gets shorter within one repetition, the operations of the
 // step get another order, and nothing is added.
-
-commsched.group @dp size(8)
 
 // REMARK: [Passed] StepRepeated | {{.*}}Function=late | {{.*}}Depth=1, {{.*}}PeriodBoundNs=100, PeriodNsAfter=100, PeriodNsBefore=140
 // CHECK-LABEL: func.func @late(
