@@ -1,6 +1,6 @@
 // RUN: commsched-opt %s --test-commsched-pack-request-buffers | FileCheck %s
 
-// Runtime/views.mlir compares results where parts have gaps. These do not show there.
+// Equivalence/split-regions.test compares results where launches have parts with gaps.
 
 commsched.group @g size(2)
 
