@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """commsched-pipeline against simple rules of merging, by testsupport/rules."""
 
+import io
 import itertools
 import json
 import re
@@ -9,6 +10,7 @@ import subprocess
 import pytest
 
 import compare_rules as compare
+import make_step
 import seeds
 import split_steps
 from seeds import turns
@@ -27,6 +29,31 @@ LIMITED = (21, 26, 27, 28)
 @pytest.fixture
 def tool(opt_program, tmp_path):
     return compare.Tool(opt_program, tmp_path)
+
+
+def test_rules_make_the_buckets_of_others(tool):
+    """Of four blocks with nine parameters each, the embedding, the norm and the
+    head: how many collectives are left. Everything is gathered in the forward
+    and, but for the embedding, again in the backward, and then scattered."""
+    arguments = make_step.make_parser("").parse_args(["--dp=4", "--seq=64"])
+    model = make_step.Model(4, 256, 64, 512, 1024)
+    out = io.StringIO()
+    make_step.write_step(model, model.layers, arguments, out)
+    text = out.getvalue()
+    path = tool.folder / "step.mlir"
+    path.write_text(text)
+    passes = compare.rules.make_rules(text)
+    found = {name: tool.run(path, passes[name]).collectives for name in passes}
+    assert found["none"] == 3 * 4 * 9 + 2 + 3 * 2
+    blocks = 3 * 4
+    assert found["block"] == found["block, coalesced"] == blocks + 2 + 3
+    # The embedding's gradient comes last, so that all of the root are one bucket.
+    assert found["FSDP2 by half block"] == 2 * blocks + 3
+    assert found["FSDP2 by block"] == blocks + 3
+    assert found["FSDP2 by two blocks"] == blocks / 2 + 3
+    caps = [found[f"{cap} MB"] for cap in compare.rules.CAPS]
+    assert sorted(caps, reverse=True) == caps
+    assert found["Inductor, only_fsdp"] < caps[0] < found["none"]
 
 
 def test_no_rule_is_shorter(tool):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Schedules of small steps against the optimum, by testsupport/optimum, which has the
-simulator check each: none is shorter than can be."""
+simulator check each: none is shorter than can be; and that the optimum is one."""
 
 import random
 import statistics
+from itertools import islice
 from types import SimpleNamespace
 
 import pytest
@@ -13,8 +14,10 @@ import joint as joint_steps
 import merges as merged_steps
 import optima
 import splits
-from seeds import first_seed, runs, turns
+from seeds import first_seed, runs, seeds, turns
 
+#: Problems with more orders are not tried.
+MOST_ORDERS = 2000
 #: Which of the stored proofs are found anew.
 SAMPLE = random.Random(first_seed()).sample(range(200), min(200, 4 * runs()))
 #: What is worst, or was at some time, and the gap that may be left.
@@ -47,6 +50,71 @@ def exact():
 @pytest.fixture
 def tool(built):
     return built("commsched-parity")
+
+
+def make_tiny_problem(seed):
+    """All kinds of operations, few enough to try every order."""
+    rng = random.Random(seed)
+    nodes, dependences, buffers = [], [], []
+
+    def add(kind, stream=-1, start=-1):
+        node = len(nodes)
+        cost = 0 if kind == "wait" else rng.choice([0, rng.randint(1, 9)])
+        nodes.append([kind, cost, stream, False, start])
+        if start >= 0:
+            dependences.append([start, node, "data"])
+        elif node and rng.random() < 0.25:
+            dependences.append([rng.randrange(node), node, "data"])
+        if kind == "start" or rng.random() < 0.3:
+            buffers.append([rng.randint(0, 9), node, rng.random() < 0.9, []])
+        for _, producer, _, users in buffers:
+            if producer < node and rng.random() < 0.15 or producer == start >= 0:
+                users.append(node)
+        return node
+
+    buffers.append([rng.randint(0, 9), -1, rng.random() < 0.5, []])
+    for _ in range(rng.randint(3, 6)):
+        kind = rng.choice(["compute"] * 4 + ["start"] * 4 + ["blocking"])
+        node = add(kind, -1 if kind == "compute" else rng.randrange(2))
+        if kind == "start":
+            add("wait", start=node)
+    return {"nodes": nodes, "dependences": dependences, "buffers": buffers}
+
+
+def list_orders(after, placed=()):
+    """Every legal order, given what comes after each operation."""
+    if len(placed) == len(after):
+        yield placed
+    for node in range(len(after)):
+        rest = set(range(len(after))) - {*placed}
+        if node in rest and not any(after[other] >> node & 1 for other in rest):
+            yield from list_orders(after, (*placed, node))
+
+
+def test_the_solver_agrees_with_every_order_tried(exact):
+    limited = impossible = 0
+    for seed in seeds(60):
+        problem = make_tiny_problem(seed)
+        orders = list(islice(list_orders(exact.close(problem)), MOST_ORDERS))
+        if len(orders) == MOST_ORDERS:
+            continue
+        costs = [optima.simulate(problem, order) for order in orders]
+        peaks = sorted({c["peak_memory_bytes"] for c in costs})
+        for limit in (peaks[0] - 1, *peaks):
+            steps = [
+                c["step_time_ns"] for c in costs if c["peak_memory_bytes"] <= limit
+            ]
+            found = exact.solve(problem, limit)
+            if not steps:
+                assert found is None
+                impossible += 1
+                continue
+            assert found.step_ns == min(steps)
+            mine = optima.simulate(problem, found.order)
+            assert mine["step_time_ns"] == found.step_ns
+            assert mine["peak_memory_bytes"] <= limit
+            limited += min(steps) > min(c["step_time_ns"] for c in costs)
+    assert limited and impossible >= 20
 
 
 def test_proofs_are_reproduced(exact, tool):

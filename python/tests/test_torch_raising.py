@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import hashlib
 import random
+import sys
 import threading
 import time
 
@@ -54,7 +55,8 @@ def test_ranks_that_raise_alike_go_on(inner):
     ranks = run_ranks(steps.goes_on, 2, args=(inner,), timeout=300)
     for number, rank in enumerate(ranks):
         assert rank["errors"] == 4
-        assert rank["notes"] == 2 * [note.format(number) for note in NOTES[inner]]
+        if sys.version_info >= (3, 11):
+            assert rank["notes"] == 2 * [note.format(number) for note in NOTES[inner]]
         assert rank["equal"] == [True] * 6
         assert min(rank["in flight"]) > 0
 
