@@ -93,17 +93,12 @@ LogicalResult AllGatherOp::verify() {
   return detail::verifyInto(*this, getInto(), delivered, "C6");
 }
 
-LogicalResult
-AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  int64_t size = group->getSize(), gathered = getDim();
+LogicalResult AllGatherOp::verifyGroup(GroupOp group) {
+  int64_t size = group.getSize(), gathered = getDim();
   auto getScale = [&](int64_t dim) {
     return DimensionScale{dim == gathered ? size : 1, 1};
   };
-  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
                       getScale, "C5");
 }
 
@@ -122,17 +117,12 @@ LogicalResult ReduceScatterOp::verify() {
   return detail::verifyReduction(*this, getReduction(), inputs, "C7");
 }
 
-LogicalResult
-ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  int64_t size = group->getSize(), scattered = getDim();
+LogicalResult ReduceScatterOp::verifyGroup(GroupOp group) {
+  int64_t size = group.getSize(), scattered = getDim();
   auto getScale = [&](int64_t dim) {
     return DimensionScale{1, dim == scattered ? size : 1};
   };
-  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
                       getScale, "C5");
 }
 
@@ -149,10 +139,7 @@ LogicalResult AllReduceOp::verify() {
   return detail::verifyReduction(*this, getReduction(), inputs, "C5");
 }
 
-LogicalResult
-AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
-}
+LogicalResult AllReduceOp::verifyGroup(GroupOp) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // AllToAllOp
@@ -254,15 +241,10 @@ static LogicalResult verifyUnevenShapes(AllToAllOp op, GroupOp group) {
   return success();
 }
 
-LogicalResult
-AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
+LogicalResult AllToAllOp::verifyGroup(GroupOp group) {
   if (hasSplits())
-    return verifyUnevenShapes(*this, *group);
-  int64_t size = group->getSize();
+    return verifyUnevenShapes(*this, group);
+  int64_t size = group.getSize();
   int64_t splitDim = getSplitDim(), concatDim = getConcatDim();
   // Splitting and concatenating along one dimension cancel in the delivered
   // size, but the operand must still divide evenly.
@@ -275,12 +257,12 @@ AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
     for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
       int64_t rows = cast<ShapedType>(type).getDimSize(splitDim);
       if (!ShapedType::isDynamic(rows) && rows % size != 0)
-        return emitGroupMismatch(*this, *group)
+        return emitGroupMismatch(*this, group)
                << "dimension " << splitDim << " of operand " << index
                << " has size " << rows << ", which the group's size " << size
                << " does not divide (C5)";
     }
-  return verifyShapes(*this, *group, getInputs().getTypes(), getFutureTypes(),
+  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
                       getScale, "C5");
 }
 
@@ -338,13 +320,8 @@ LogicalResult RaggedAllToAllOp::verify() {
   return success();
 }
 
-LogicalResult
-RaggedAllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  int64_t ranks = group->getSize();
+LogicalResult RaggedAllToAllOp::verifyGroup(GroupOp group) {
+  int64_t ranks = group.getSize();
   // The first list of static size.
   StringRef firstName;
   int64_t firstSize = ShapedType::kDynamic;
@@ -353,7 +330,7 @@ RaggedAllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
     if (ShapedType::isDynamic(size))
       continue;
     if (size % ranks != 0)
-      return emitGroupMismatch(*this, *group)
+      return emitGroupMismatch(*this, group)
              << "'" << name << "' has " << size
              << " entries, which the group's size " << ranks
              << " does not divide (C5)";
@@ -380,13 +357,8 @@ LogicalResult BroadcastOp::verify() {
   return detail::verifyInto(*this, getInto(), delivered, "C5");
 }
 
-LogicalResult
-BroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  return detail::verifyRank(*this, "root", getRoot(), *group, "C4");
+LogicalResult BroadcastOp::verifyGroup(GroupOp group) {
+  return detail::verifyRank(*this, "root", getRoot(), group, "C4");
 }
 
 //===----------------------------------------------------------------------===//
@@ -412,15 +384,11 @@ LogicalResult PermuteOp::verify() {
   return detail::verifyInto(*this, getInto(), delivered, "C7");
 }
 
-LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
+LogicalResult PermuteOp::verifyGroup(GroupOp group) {
   for (auto [index, rank] : llvm::enumerate(getPairs().getValues<int64_t>()))
     if (failed(detail::verifyRank(
-            *this, index % 2 ? "pairs' target " : "pairs' source ", rank,
-            *group, "C5")))
+            *this, index % 2 ? "pairs' target " : "pairs' source ", rank, group,
+            "C5")))
       return failure();
   return success();
 }
@@ -444,12 +412,8 @@ LogicalResult SendOp::verify() {
   return verifyTag(*this, getTag());
 }
 
-LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  return detail::verifyRank(*this, "to", getTo(), *group, "C3");
+LogicalResult SendOp::verifyGroup(GroupOp group) {
+  return detail::verifyRank(*this, "to", getTo(), group, "C3");
 }
 
 LogicalResult RecvOp::verify() {
@@ -460,10 +424,6 @@ LogicalResult RecvOp::verify() {
   return detail::verifyInto(*this, getInto(), getFutureTypes(), "C5");
 }
 
-LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  return detail::verifyRank(*this, "from", getFrom(), *group, "C3");
+LogicalResult RecvOp::verifyGroup(GroupOp group) {
+  return detail::verifyRank(*this, "from", getFrom(), group, "C3");
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "StartOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -98,14 +99,9 @@ LogicalResult AllGatherCopyInOp::verify() {
   return success();
 }
 
-LogicalResult
-AllGatherCopyInOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
+LogicalResult AllGatherCopyInOp::verifyGroup(GroupOp group) {
   RankedTensorType slice = getSlice().getType(), buffer = getBuffer().getType();
-  int64_t size = group->getSize(), expected;
+  int64_t size = group.getSize(), expected;
   if (!slice.hasStaticShape() || !buffer.hasStaticShape())
     return success();
   if (!llvm::MulOverflow(slice.getDimSize(0), size, expected) &&
@@ -115,7 +111,7 @@ AllGatherCopyInOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
       emitOpError("slice has ")
       << slice.getDimSize(0) << " elements, so the buffer must have " << size
       << " times as many, not " << buffer.getDimSize(0) << " (C5)";
-  diag.attachNote(group->getLoc()) << "the group is declared here";
+  diag.attachNote(group.getLoc()) << "the group is declared here";
   return diag;
 }
 
@@ -167,13 +163,8 @@ LogicalResult SplitWithSizesCopyOp::verify() {
   return success();
 }
 
-LogicalResult
-SplitWithSizesCopyOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  int64_t size = group->getSize();
+LogicalResult SplitWithSizesCopyOp::verifyGroup(GroupOp group) {
+  int64_t size = group.getSize();
   for (auto [index, type] : llvm::enumerate(getOutputs().getTypes())) {
     auto shaped = cast<ShapedType>(type);
     if (shaped.getRank() > 0 &&
@@ -183,7 +174,7 @@ SplitWithSizesCopyOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
                               << index << " is a " << type
                               << ", whose dimension 0 the group's size " << size
                               << " does not divide (C5)";
-    diag.attachNote(group->getLoc()) << "the group is declared here";
+    diag.attachNote(group.getLoc()) << "the group is declared here";
     return diag;
   }
   return success();
@@ -225,13 +216,8 @@ LogicalResult ChunkCatOp::verify() {
   return verifyOneDimension(*this, "the result", output, "C4");
 }
 
-LogicalResult
-ChunkCatOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  FailureOr<GroupOp> group =
-      detail::requireGroup(*this, getGroupAttr(), symbolTables);
-  if (failed(group))
-    return failure();
-  int64_t size = group->getSize();
+LogicalResult ChunkCatOp::verifyGroup(GroupOp group) {
+  int64_t size = group.getSize();
   SmallVector<Type> padded;
   for (Type type : getInputs().getTypes()) {
     auto shaped = cast<RankedTensorType>(type);
@@ -254,7 +240,7 @@ ChunkCatOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
                             << size << " ranks, have " << *expected
                             << " elements together, but the result has "
                             << output.getDimSize(0) << " (C5)";
-  diag.attachNote(group->getLoc()) << "the group is declared here";
+  diag.attachNote(group.getLoc()) << "the group is declared here";
   return diag;
 }
 

@@ -137,9 +137,7 @@ void BarrierOp::getEffects(
   effects.push_back(detail::getGroupEffect(getGroupAttr()));
 }
 
-LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
-}
+LogicalResult BarrierOp::verifyGroup(GroupOp) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // RankOp
@@ -147,9 +145,7 @@ LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
 
 std::optional<int64_t> RankOp::getKnownRuntimeNs() { return 0; }
 
-LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
-  return detail::requireGroup(*this, getGroupAttr(), symbolTables);
-}
+LogicalResult RankOp::verifyGroup(GroupOp) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // Canonicalization

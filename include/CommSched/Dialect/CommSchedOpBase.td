@@ -23,7 +23,22 @@ class CommSched_Op<string mnemonic, list<Trait> traits = []>
 class CommSched_GroupUserOp<string mnemonic, list<Trait> traits = []>
     : CommSched_Op<mnemonic,
         !listconcat([DeclareOpInterfaceMethods<SymbolUserOpInterface>],
-                    traits)>;
+                    traits)> {
+  code groupDeclaration = [{
+    /// Checks what the operation says of the group that it names (C1).
+    ::llvm::LogicalResult verifyGroup(GroupOp group);
+  }];
+  code groupDefinition = [{
+    ::llvm::LogicalResult $cppClass::verifySymbolUses(
+        ::mlir::SymbolTableCollection &symbolTables) {
+      ::mlir::FailureOr<GroupOp> group =
+          detail::requireGroup(*this, getGroupAttr(), symbolTables);
+      return failed(group) ? ::mlir::failure() : verifyGroup(*group);
+    }
+  }];
+  let extraClassDeclaration = groupDeclaration;
+  let extraClassDefinition = groupDefinition;
+}
 
 /// A start: the communication of one launch. `inputs` are what this rank
 /// sends, `destinations` the buffers that are written in place.
@@ -35,13 +50,13 @@ class CommSched_StartOp<string mnemonic, string kind, list<Trait> traits = []>
   let results = (outs CommSched_Future:$future);
   let hasVerifier = 1;
 
-  code startDeclaration = [{
+  code startDeclaration = groupDeclaration # [{
     ::mlir::ArrayRef<::mlir::Type> getFutureTypes() {
       return getFuture().getType().getTypes();
     }
   }];
 
-  code startDefinition = [{
+  code startDefinition = groupDefinition # [{
     ::mlir::commsched::CollectiveKind $cppClass::getCollectiveKind() {
       return ::mlir::commsched::CollectiveKind::}] # kind # [{;
     }
