@@ -9,6 +9,7 @@
 #include "AttributeChecks.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -68,6 +69,15 @@ void mlir::commsched::setReorderInfo(Operation *op, const ReorderInfo &info) {
       entries.set(text.key, builder.getStringAttr(info.*text.member));
   op->setDiscardableAttr(reorderInfoAttrName,
                          entries.getDictionary(op->getContext()));
+}
+
+void mlir::commsched::printReorderInfo(const ReorderInfo &info,
+                                       llvm::json::OStream &stream) {
+  for (const ReorderNumber &number : reorderNumbers)
+    stream.attribute(number.key, info.*number.member);
+  for (const ReorderText &text : reorderTexts)
+    if (!text.isOptional || !(info.*text.member).empty())
+      stream.attribute(text.key, info.*text.member);
 }
 
 LogicalResult commsched::detail::verifyReorderInfo(Operation *op,

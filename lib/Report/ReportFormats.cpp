@@ -18,24 +18,6 @@ namespace json = llvm::json;
 // JSON
 //===----------------------------------------------------------------------===//
 
-static void printReorderInfo(json::OStream &stream, StringRef key,
-                             const ReorderInfo &info) {
-  stream.attributeObject(key, [&] {
-    stream.attribute("comm_ns", info.commNs);
-    stream.attribute("compute_ns", info.computeNs);
-    stream.attribute("exposed_before_ns", info.exposedBeforeNs);
-    stream.attribute("exposed_after_ns", info.exposedAfterNs);
-    stream.attribute("moves", info.moves);
-    stream.attribute("grouped", info.grouped);
-    stream.attribute("limiting_factor", info.limitingFactor);
-    stream.attribute("pass", info.pass);
-    if (!info.movesInfo.empty())
-      stream.attribute("moves_info", info.movesInfo);
-    if (!info.overlapInfo.empty())
-      stream.attribute("overlap_info", info.overlapInfo);
-  });
-}
-
 static void printNumbers(json::OStream &stream,
                          const ExposureNumbers &numbers) {
   const std::pair<StringRef, std::optional<int64_t>> all[] = {
@@ -78,10 +60,10 @@ static void printCollective(json::OStream &stream,
   if (!collective.startReorder && !collective.waitReorder)
     return;
   stream.attributeObject("reorder", [&] {
-    if (collective.startReorder)
-      printReorderInfo(stream, "start", *collective.startReorder);
-    if (collective.waitReorder)
-      printReorderInfo(stream, "wait", *collective.waitReorder);
+    for (auto [key, info] : {std::pair("start", &collective.startReorder),
+                             {"wait", &collective.waitReorder}})
+      if (*info)
+        stream.attributeObject(key, [&] { printReorderInfo(**info, stream); });
   });
 }
 

@@ -19,6 +19,10 @@
 #include <optional>
 #include <string>
 
+namespace llvm::json {
+class OStream;
+} // namespace llvm::json
+
 namespace mlir::commsched {
 
 inline constexpr llvm::StringLiteral nameAttrName = "commsched.name";
@@ -216,6 +220,9 @@ std::optional<ReorderInfo> getReorderInfo(Operation *op);
 
 /// Sets the operation's `commsched.reorder_info`, in place of an earlier one.
 void setReorderInfo(Operation *op, const ReorderInfo &info);
+
+/// Prints the entries of the dictionary as those of an object.
+void printReorderInfo(const ReorderInfo &info, llvm::json::OStream &stream);
 
 /// The operation's `commsched.name`; empty when it has none.
 StringRef getStableName(Operation *op);
