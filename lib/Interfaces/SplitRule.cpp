@@ -90,24 +90,13 @@ SmallVector<Type> mlir::commsched::getSplitResultTypes(Operation *op) {
   return llvm::to_vector(op->getResultTypes());
 }
 
-static SmallVector<Type>
-getChunkTypes(TypeRange types, ArrayRef<AxisPlace> places, int64_t count) {
-  SmallVector<Type> chunks = llvm::to_vector(types);
-  for (const AxisPlace &place : places)
-    chunks[place.value] = getChunkType(chunks[place.value], place.dim, count);
-  return chunks;
-}
-
-SmallVector<Type> mlir::commsched::getChunkOperandTypes(Operation *op,
-                                                        const SplitAxis &axis,
-                                                        int64_t count) {
-  return getChunkTypes(op->getOperandTypes(), axis.operands, count);
-}
-
 SmallVector<Type> mlir::commsched::getChunkResultTypes(Operation *op,
                                                        const SplitAxis &axis,
                                                        int64_t count) {
-  return getChunkTypes(getSplitResultTypes(op), axis.results, count);
+  SmallVector<Type> chunks = getSplitResultTypes(op);
+  for (const AxisPlace &place : axis.results)
+    chunks[place.value] = getChunkType(chunks[place.value], place.dim, count);
+  return chunks;
 }
 
 /// Adds dimension `dim` of a tensor type to `axis`, whose size it has; false if

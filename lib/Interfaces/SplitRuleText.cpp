@@ -10,7 +10,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -84,12 +84,6 @@ static std::string describe(const Place &place) {
 
 static std::string describe(const Part &part) {
   return part.name.empty() ? "a part '_'" : "axis '" + part.name.str() + "'";
-}
-
-static std::string describe(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
 }
 
 static StringRef dropBlanks(StringRef text) { return text.ltrim(" \t\n"); }
@@ -168,8 +162,8 @@ Status RuleReader::readValue(StringRef text, Type type, bool isResult,
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() != static_cast<int64_t>(read.size()))
     return Error{"has " + std::to_string(read.size()) + " dimension(s) for " +
-                 describe(isResult, value) + ", which is a '" + describe(type) +
-                 "'"};
+                 describe(isResult, value) + ", which is a '" +
+                 llvm::to_string(type) + "'"};
   unsigned first = dimensions.size();
   for (auto [index, ids] : llvm::enumerate(read)) {
     for (unsigned id : ids) {
@@ -357,73 +351,4 @@ Status RuleReader::checkSyntax(StringRef text) {
 
 Status mlir::commsched::checkSplitRuleSyntax(StringRef text) {
   return RuleReader({}, {}).checkSyntax(text);
-}
-
-//===----------------------------------------------------------------------===//
-// Printing
-//===----------------------------------------------------------------------===//
-
-/// a, b, ..., z, a1, b1, ...
-static std::string getAxisName(unsigned index) {
-  std::string name(1, static_cast<char>('a' + index % 26));
-  return index < 26 ? name : name + std::to_string(index / 26);
-}
-
-/// Prints dimension `dim` of size `size`, whose axes are `axes`: their outer
-/// sizes, sizes and names.
-static void printDimension(
-    llvm::raw_ostream &os, int64_t size,
-    MutableArrayRef<std::tuple<int64_t, int64_t, std::string>> axes) {
-  if (axes.empty()) {
-    os << '_';
-    return;
-  }
-  llvm::stable_sort(axes, llvm::less_first());
-  SmallVector<std::string> parts;
-  int64_t inside = 1;
-  for (const auto &[outer, axisSize, name] : axes) {
-    if (inside != 0 && outer != inside)
-      parts.push_back(std::to_string(outer / inside));
-    parts.push_back(name);
-    inside = outer * axisSize;
-  }
-  if (inside != 0 && inside != size)
-    parts.push_back(std::to_string(size / inside));
-  if (parts.size() == 1)
-    os << parts.front();
-  else
-    os << '(' << llvm::join(parts, " ") << ')';
-}
-
-static void printValues(llvm::raw_ostream &os, const SplitRule &rule,
-                        TypeRange types,
-                        SmallVector<AxisPlace, 3> SplitAxis::*places) {
-  for (auto [value, type] : llvm::enumerate(types)) {
-    if (value != 0)
-      os << ", ";
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      continue;
-    for (int64_t dim = 0, rank = tensor.getRank(); dim < rank; ++dim) {
-      SmallVector<std::tuple<int64_t, int64_t, std::string>> axes;
-      for (auto [index, axis] : llvm::enumerate(rule.axes))
-        for (const AxisPlace &place : axis.*places)
-          if (place.value == value && place.dim == dim)
-            axes.emplace_back(place.outer, axis.size, getAxisName(index));
-      if (dim != 0)
-        os << ' ';
-      printDimension(os, tensor.getDimSize(dim), axes);
-    }
-  }
-}
-
-std::string mlir::commsched::printSplitRule(const SplitRule &rule,
-                                            TypeRange operands,
-                                            TypeRange results) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printValues(os, rule, operands, &SplitAxis::operands);
-  os << " -> ";
-  printValues(os, rule, results, &SplitAxis::results);
-  return text;
 }

@@ -26,10 +26,52 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include <map>
 
 namespace mlir::commsched {
 
 using testing::need;
+
+inline std::string printValues(const SplitRule &rule, TypeRange types,
+                               SmallVector<AxisPlace, 3> SplitAxis::*places) {
+  SmallVector<std::string> values;
+  for (auto [value, type] : llvm::enumerate(types)) {
+    SmallVector<std::string> dims;
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    for (int64_t dim = 0; tensor && dim < tensor.getRank(); ++dim) {
+      // By the product of the sizes outside of the axis.
+      std::multimap<int64_t, unsigned> axes;
+      for (auto [index, axis] : llvm::enumerate(rule.axes))
+        for (const AxisPlace &place : axis.*places)
+          if (place.value == value && place.dim == dim)
+            axes.emplace(place.outer, index);
+      SmallVector<std::string> parts;
+      int64_t inside = 1;
+      for (auto [outer, index] : axes) {
+        if (outer != inside)
+          parts.push_back(std::to_string(outer / inside));
+        parts.push_back(std::string(1, static_cast<char>('a' + index)));
+        inside = outer * rule.axes[index].size;
+      }
+      if (parts.empty())
+        parts.push_back("_");
+      else if (inside != tensor.getDimSize(dim))
+        parts.push_back(std::to_string(tensor.getDimSize(dim) / inside));
+      std::string text = llvm::join(parts, " ");
+      dims.push_back(parts.size() == 1 ? text : "(" + text + ")");
+    }
+    values.push_back(llvm::join(dims, " "));
+  }
+  return llvm::join(values, ", ");
+}
+
+/// The text of `rule` with the axes named a, b, ..., in their order.
+inline std::string printSplitRule(const SplitRule &rule, TypeRange operands,
+                                  TypeRange results) {
+  return printValues(rule, operands, &SplitAxis::operands) + " -> " +
+         printValues(rule, results, &SplitAxis::results);
+}
 
 class RuleTest : public ::testing::Test {
 protected:
@@ -106,12 +148,13 @@ protected:
     OpBuilder builder(op);
     builder.setInsertionPointAfter(op);
     SmallVector<Value> operands(op->getOperands());
-    SmallVector<Type> types = getChunkOperandTypes(op, axis, count);
-    for (auto [operand, type] : llvm::zip(operands, types))
-      if (operand.getType() != type)
-        operand = UnrealizedConversionCastOp::create(builder, op->getLoc(),
-                                                     TypeRange(type), {})
-                      .getResult(0);
+    for (const AxisPlace &place : axis.operands) {
+      Value &operand = operands[place.value];
+      Type type = getChunkType(operand.getType(), place.dim, count);
+      operand = UnrealizedConversionCastOp::create(builder, op->getLoc(),
+                                                   TypeRange(type), {})
+                    .getResult(0);
+    }
     SmallVector<Type> results = getChunkResultTypes(op, axis, count);
     Operation *chunk = op.createChunk(builder, operands, results, axis, count);
     EXPECT_EQ(getSplitResultTypes(chunk), results);

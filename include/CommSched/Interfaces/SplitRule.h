@@ -120,10 +120,8 @@ Type getChunkType(Type whole, int64_t dim, int64_t count);
 /// of a collective with a future, otherwise those of the results.
 SmallVector<Type> getSplitResultTypes(Operation *op);
 
-/// The types of the operands and of the results of one of `count` chunks of
-/// `op`, whose axis is `axis`.
-SmallVector<Type> getChunkOperandTypes(Operation *op, const SplitAxis &axis,
-                                       int64_t count);
+/// The types of the results of one of `count` chunks of `op`, whose axis is
+/// `axis`.
 SmallVector<Type> getChunkResultTypes(Operation *op, const SplitAxis &axis,
                                       int64_t count);
 
@@ -160,11 +158,6 @@ Result<SplitRule> parseSplitRule(StringRef text, TypeRange operands,
 
 /// Reads `text` without types: whether there are an arrow and dimensions.
 Status checkSplitRuleSyntax(StringRef text);
-
-/// The text of `rule` with the axes named a, b, ..., in their order. Reading it
-/// gives the same axes, in the order in which they are found in the text.
-std::string printSplitRule(const SplitRule &rule, TypeRange operands,
-                           TypeRange results);
 
 } // namespace mlir::commsched
 
