@@ -71,13 +71,19 @@ struct TestOperatorClasses
 
   StringRef getArgument() const final { return "test-operator-classes"; }
   StringRef getDescription() const final {
-    return "Writes the class of each operation into 'test.class'";
+    return "Writes the class of each operation into 'test.class', and whether "
+           "it is recomputable, and fusible with a pointwise operation, into "
+           "'test.recomputable' and 'test.fusible'";
   }
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       OperatorClass kind = mlir::commsched::getOperatorClass(op);
-      op->setAttr("test.class",
-                  StringAttr::get(op->getContext(), toString(kind)));
+      MLIRContext *context = op->getContext();
+      op->setAttr("test.class", StringAttr::get(context, toString(kind)));
+      if (isRecomputable(kind))
+        op->setAttr("test.recomputable", UnitAttr::get(context));
+      if (areFusible(kind, OperatorClass::Pointwise))
+        op->setAttr("test.fusible", UnitAttr::get(context));
     });
   }
 };
