@@ -10,6 +10,7 @@
 #include "../StatusText.h"
 #include "Core/Rank.h"
 #include "Core/Sites.h"
+#include "Numerics/ElementTypes.h"
 
 #include <cstdio>
 #include <fstream>
