@@ -13,6 +13,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace mlir::commsched;
 using namespace mlir::commsched::run;
 
 //===----------------------------------------------------------------------===//
