@@ -144,12 +144,13 @@ def test_hooks_and_forwards_of_the_user_see_the_types_of_fully_shard(mesh, is_pa
 
 def test_what_cannot_be_adopted_stays_and_is_named(mesh):
     model = nn.Sequential(sharded(mesh, offload_policy=CPUOffloadPolicy(False)),
+                          fully_shard(nn.Embedding(2, 2, max_norm=1.0), mesh=mesh),
                           sharded(mesh))
     with pytest.warns(UserWarning, match="0 is not adopted.*'weight' of 0.0: it is "
-                                         "offloaded"):
+                                         "offloaded"), \
+         pytest.warns(UserWarning, match="'weight' of 1: its module has a max_norm"):
         cs.adopt(model)
-    assert isinstance(model[0], FSDPModule)
-    assert not isinstance(model[1], FSDPModule)
+    assert [isinstance(m, FSDPModule) for m in model] == [True, True, False]
 
 
 def test_a_model_without_values_gets_them_later(mesh):
@@ -197,7 +198,10 @@ def test_parameters_are_gathered_in_forwards_only(mesh):
     assert isinstance(layer.weight, DTensor)
 
 
-def test_adopted_models_are_not_copied(mesh):
+def test_adopted_models_are_not_copied(mesh, replica):
+    model = cs.adopt(replica(nn.Sequential(nn.Linear(2, 2))))
+    with pytest.raises(TypeError, match="a DistributedDataParallel that is adopted ca"):
+        copy.deepcopy(model.module)
     model = cs.adopt(sharded(mesh))
     for function in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="a Linear that is adopted cannot be copied"):
@@ -329,8 +333,9 @@ def test_inputs_move_to_the_device_of_the_root(replica):
     ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
     ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
     ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
-    ({}, lambda m: setattr(m.module[0], "sparse", True), "the gradient of '0'"),
-    ({}, lambda m: setattr(m.module[0], "max_norm", 1.0), "'0' has a max_norm"),
+    ({}, lambda m: setattr(m.module[0], "sparse", True), ".* of '0': its gradient is"),
+    ({}, lambda m: setattr(m.module[0], "max_norm", 1.0), ".* of '0': .* a max_norm"),
+    ({}, lambda m: setattr(m, "_use_python_reducer", True), ".*optimize_ddp was"),
     ({}, lambda m: m.module[0].weight.register_hook(lambda g: g), "a parameter of '0'"),
 ])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):

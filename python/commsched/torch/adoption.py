@@ -268,8 +268,10 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
             f"this DistributedDataParallel cannot be adopted: {obstacle}"
         )
     _take(model)
+    # Copies of the model inside copy its hook, and with that what is around it.
+    cls = _make_uncopied_class(type(model))
     model.__class__ = type(
-        type(model).__name__, (AdoptedReplica, type(model)), {"__module__": __name__}
+        cls.__name__, (AdoptedReplica, cls), {"__module__": __name__}
     )
     mesh = DeviceMesh.from_group(model.process_group, model.device_type)
     owners: dict[nn.Parameter, list[tuple[nn.Module, str]]] = defaultdict(list)

@@ -140,6 +140,10 @@ def _find_obstacle(group: Any, record: Any) -> Optional[str]:
     for name, text in _UNUSUAL.items():
         if getattr(group, name, None):
             return text
+    info = record._module_info
+    for module in (info.module, *info.shared_modules):
+        if obstacle := _find_embedding_obstacle(module):
+            return obstacle
     if not (group.reduce_grads and group.all_reduce_grads):
         return "its gradients are not reduced now"
     if record.offload_to_cpu:
@@ -199,6 +203,11 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
         return "find_unused_parameters is set"
     if model._comm_hooks:
         return "a communication hook is registered"
+    if model._use_python_reducer:
+        return (
+            'torch._dynamo.config.optimize_ddp was "python_reducer" when it was made, '
+            "and it reduces where compiled autograd sees it"
+        )
     if model.mixed_precision is not None:
         return "it has a policy of mixed precision"
     if hasattr(model, "buffer_hook"):
@@ -206,12 +215,20 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     for name, module in model.module.named_modules():
         if any(p._backward_hooks for p in module.parameters(recurse=False)):
             return f"a parameter of '{name}' has hooks, which see what is not reduced"
-        is_embedding = isinstance(module, (nn.Embedding, nn.EmbeddingBag))
-        if is_embedding and module.weight.requires_grad:
-            if module.sparse:
-                return f"the gradient of '{name}' is sparse"
-            if module.max_norm is not None:
-                return f"'{name}' has a max_norm, and changes its weight in forwards"
+        if obstacle := _find_embedding_obstacle(module):
+            return f"a parameter of '{name}': {obstacle}"
+    return None
+
+
+def _find_embedding_obstacle(module: nn.Module) -> Optional[str]:
+    if not isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+        return None
+    if not module.weight.requires_grad:
+        return None
+    if module.sparse:
+        return "its gradient is sparse"
+    if module.max_norm is not None:
+        return "its module has a max_norm, and changes it in forwards"
     return None
 
 
