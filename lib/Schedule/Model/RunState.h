@@ -44,23 +44,33 @@ public:
   Interval issue(NodeId node) { return issue(node, problem->costNs(node)); }
   /// Issues an operation that takes `durationNs` instead of its cost.
   Interval issue(NodeId node, int64_t durationNs) {
-    int64_t reachedNs = computeNs;
+    Interval interval = peek(node, durationNs);
+    if (problem->isCollective(node))
+      endsNs[node] = streamsNs[problem->stream(node)] = interval.endNs;
+    if (problem->kind(node) != NodeKind::Start)
+      computeNs = interval.endNs;
+    return interval;
+  }
+
+  /// What issue() would return.
+  Interval peek(NodeId node) const { return peek(node, problem->costNs(node)); }
+  Interval peek(NodeId node, int64_t durationNs) const {
+    // No sum overflows: the sum of all costs is known to fit.
     switch (problem->kind(node)) {
     case NodeKind::Compute:
-      computeNs += durationNs;
-      return {reachedNs, computeNs, 0};
+      return {computeNs, computeNs + durationNs, 0};
+    case NodeKind::Wait: {
+      int64_t end = std::max(computeNs, endsNs[problem->startOf(node)]);
+      return {computeNs, end, end - computeNs};
+    }
     case NodeKind::Start:
-      return {occupyStream(node, durationNs), endsNs[node], 0};
-    case NodeKind::Wait:
-      computeNs = std::max(computeNs, endsNs[problem->startOf(node)]);
-      return {reachedNs, computeNs, computeNs - reachedNs};
-    case NodeKind::Blocking: {
-      int64_t beginNs = occupyStream(node, durationNs);
-      computeNs = endsNs[node];
-      return {beginNs, computeNs, computeNs - reachedNs};
+    case NodeKind::Blocking:
+      break;
     }
-    }
-    return {reachedNs, reachedNs, 0};
+    int64_t beginNs = std::max(computeNs, streamsNs[problem->stream(node)]);
+    int64_t endNs = beginNs + durationNs;
+    bool isStart = problem->kind(node) == NodeKind::Start;
+    return {beginNs, endNs, isStart ? 0 : endNs - computeNs};
   }
 
   /// Lets no collective of the stream begin before `untilNs`.
@@ -83,15 +93,6 @@ public:
   }
 
 private:
-  /// Puts a collective on its stream. Returns when it begins.
-  int64_t occupyStream(NodeId node, int64_t durationNs) {
-    int64_t &streamNs = streamsNs[problem->stream(node)];
-    int64_t beginNs = std::max(computeNs, streamNs);
-    // No sum overflows: the sum of all costs is known to fit.
-    endsNs[node] = streamNs = beginNs + durationNs;
-    return beginNs;
-  }
-
   const Problem *problem;
   /// By Start and Blocking that is issued.
   std::vector<int64_t> endsNs;
@@ -144,6 +145,20 @@ public:
     for (BufferId id : problem->buffersUsedBy(node))
       release(id);
     return allocated;
+  }
+
+  /// Takes back the last issue().
+  void undo(NodeId node) {
+    auto hold = [&](BufferId id) {
+      if (holds[id]++ == 0)
+        live += problem->buffer(id).bytes;
+    };
+    for (BufferId id : problem->buffersMadeBy(node)) {
+      hold(id);
+      live -= problem->buffer(id).bytes;
+    }
+    for (BufferId id : problem->buffersUsedBy(node))
+      hold(id);
   }
 
   int64_t bytes() const { return live; }

@@ -10,13 +10,13 @@
 
 #include "../Model/ReadyTracker.h"
 #include "../Model/RunState.h"
-#include "../Model/SortBy.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <queue>
 #include <set>
 #include <tuple>
 
@@ -32,19 +32,21 @@ namespace {
 /// A legal order of some of the operations, to which more can be appended.
 struct SchedulePrefix {
   explicit SchedulePrefix(const Problem &problem)
-      : pending(problem.numNodes()), state(problem) {
+      : pending(problem.numNodes()), clocks(problem), memory(problem) {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       pending.addEdgesTo(node, problem.predecessors(node).size());
   }
 
   bool isIssued(NodeId node) const { return pending.isTaken(node); }
-  const Clocks &clocks() const { return state.clocks(); }
 
   /// Counts the dependences of each operation that are not met.
   IndegreeCounter pending;
-  RunState state;
+  Clocks clocks;
+  LiveBytes memory;
   /// A hash of the set of operations that are issued.
   uint64_t issuedHash = 0;
+  /// No order that begins so has a shorter step.
+  int64_t boundNs = 0;
 };
 
 /// Extends schedule prefixes of one problem, and bounds what they lead to.
@@ -54,9 +56,8 @@ public:
   /// O(nodes log nodes + dependences + uses).
   explicit PrefixExtender(const Problem &problem);
 
-  /// Appends a ready operation. Returns the live bytes after it allocated and
-  /// before it freed. O(dependences and buffers of `node`).
-  int64_t append(SchedulePrefix &prefix, NodeId node) const;
+  /// Appends a ready operation. O(dependences and buffers of `node`).
+  void append(SchedulePrefix &prefix, NodeId node) const;
 
   /// Returns the ready operations that are worth issuing next, ascending. A
   /// wait that takes neither time nor memory comes before everything else.
@@ -131,18 +132,19 @@ static uint64_t hashNode(NodeId node) {
   return x ^ (x >> 31);
 }
 
-int64_t PrefixExtender::append(SchedulePrefix &prefix, NodeId node) const {
+void PrefixExtender::append(SchedulePrefix &prefix, NodeId node) const {
   prefix.pending.take(node);
   for (DependenceEnd end : problem.successors(node))
     prefix.pending.removeEdgeTo(end.node);
   prefix.issuedHash ^= hashNode(node);
-  return prefix.state.issue(node);
+  prefix.clocks.issue(node);
+  prefix.memory.issue(node);
 }
 
 const std::vector<NodeId> &
 PrefixExtender::listChoices(const SchedulePrefix &prefix) {
   choices.clear();
-  const Clocks &clocks = prefix.clocks();
+  const Clocks &clocks = prefix.clocks;
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (!prefix.pending.isReady(node))
       continue;
@@ -161,7 +163,7 @@ PrefixExtender::listChoices(const SchedulePrefix &prefix) {
 /// by dependences and streams. Returns the bound that follows from these dates
 /// and the tails.
 int64_t PrefixExtender::computeReleaseDates(const SchedulePrefix &prefix) {
-  const Clocks &clocks = prefix.clocks();
+  const Clocks &clocks = prefix.clocks;
   int64_t bound = clocks.nowNs();
   // The compute stream is past all that is issued.
   std::fill(passedNs.begin(), passedNs.end(), clocks.nowNs());
@@ -232,23 +234,30 @@ int64_t PrefixExtender::computeBoundNs(const SchedulePrefix &prefix,
 
 namespace {
 
-/// What the choice among the prefixes of the beam with one more operation reads
-/// of them.
+/// A prefix of the beam with one more operation: what the choice among them
+/// reads.
 struct BeamCandidate {
+  /// At first the bound of the prefix, which that of more operations is not
+  /// below.
   int64_t boundNs;
   /// The sum of when the streams are done with all that is issued.
   int64_t sumNs;
   int64_t nowNs;
   int64_t liveBytes;
-  /// Index in the beam of the prefix that was extended.
+  /// Index in the beam of the prefix that is extended.
   int32_t parent;
   NodeId node;
   uint64_t issuedHash;
+  bool isBounded = false;
 
   /// Candidates with the least key are kept. Of equal bounds those whose
   /// streams have the least work issued leave the most freedom.
   auto key() const {
     return std::tie(boundNs, sumNs, nowNs, liveBytes, parent, node);
+  }
+  /// For a heap, the least key first.
+  bool operator<(const BeamCandidate &other) const {
+    return other.key() < key();
   }
 };
 
@@ -275,7 +284,7 @@ private:
   };
 
   bool extendAll(size_t width);
-  std::vector<BeamCandidate> makeCandidates(bool &isEffortSpent);
+  std::optional<std::vector<BeamCandidate>> makeCandidates();
   Order traceBack() const;
 
   const Problem &problem;
@@ -290,55 +299,75 @@ private:
 } // namespace
 
 /// Extends each prefix of the beam by each of its choices that stays within the
-/// limit and may lead to a shorter step.
-std::vector<BeamCandidate> BeamSearch::makeCandidates(bool &isEffortSpent) {
+/// limit. Returns std::nullopt if the effort is spent.
+std::optional<std::vector<BeamCandidate>> BeamSearch::makeCandidates() {
   std::vector<BeamCandidate> candidates;
-  SchedulePrefix next(problem);
-  for (size_t parent = 0; parent < beam.size(); ++parent)
-    for (NodeId node : extender.listChoices(beam[parent])) {
+  for (size_t parent = 0; parent < beam.size(); ++parent) {
+    SchedulePrefix &prefix = beam[parent];
+    const std::vector<int64_t> &streamsNs = prefix.clocks.streamEndsNs();
+    int64_t sumNs =
+        std::accumulate(streamsNs.begin(), streamsNs.end(), int64_t(0));
+    for (NodeId node : extender.listChoices(prefix)) {
       effort -= problem.numNodes();
-      isEffortSpent = effort < 0;
-      if (isEffortSpent)
-        return candidates;
-      next = beam[parent];
-      if (extender.append(next, node) > limitBytes)
+      if (effort < 0)
+        return std::nullopt;
+      int64_t allocatedBytes = prefix.memory.issue(node);
+      int64_t liveBytes = prefix.memory.bytes();
+      prefix.memory.undo(node);
+      if (allocatedBytes > limitBytes)
         continue;
-      int64_t bound = extender.computeBoundNs(next, belowNs);
-      if (bound >= belowNs)
-        continue;
-      const std::vector<int64_t> &streamsNs = next.clocks().streamEndsNs();
-      int64_t sumNs =
-          std::accumulate(streamsNs.begin(), streamsNs.end(), int64_t(0));
-      candidates.push_back(
-          {bound, sumNs, next.clocks().nowNs(), next.state.liveBytes(),
-           static_cast<int32_t>(parent), node, next.issuedHash});
+      int64_t endNs = prefix.clocks.peek(node).endNs;
+      bool isStart = problem.kind(node) == NodeKind::Start;
+      int64_t workNs = problem.isCollective(node)
+                           ? endNs - streamsNs[problem.stream(node)]
+                           : 0;
+      candidates.push_back({prefix.boundNs, sumNs + workNs,
+                            isStart ? prefix.clocks.nowNs() : endNs, liveBytes,
+                            static_cast<int32_t>(parent), node,
+                            prefix.issuedHash ^ hashNode(node)});
     }
+  }
   return candidates;
 }
 
-/// Replaces the beam by the best prefixes with one more operation. Returns
-/// false if there are none or the effort is spent.
+/// Replaces the beam by the best prefixes with one more operation that may lead
+/// to a shorter step. Only what may be among the best is bounded. Returns false
+/// if there are none or the effort is spent.
 bool BeamSearch::extendAll(size_t width) {
-  bool isEffortSpent = false;
-  std::vector<BeamCandidate> candidates = makeCandidates(isEffortSpent);
-  if (isEffortSpent)
+  std::optional<std::vector<BeamCandidate>> candidates = makeCandidates();
+  if (!candidates)
     return false;
-  std::vector<int32_t> ranks =
-      sortBy(candidates.size(), [&](int32_t i) { return candidates[i].key(); });
+  std::priority_queue<BeamCandidate> best({}, std::move(*candidates));
   std::vector<SchedulePrefix> extended;
   extensions.emplace_back();
   std::set<std::pair<uint64_t, int64_t>> seen;
-  for (int32_t i : ranks) {
-    const BeamCandidate &candidate = candidates[i];
-    if (!seen.insert({candidate.issuedHash, candidate.nowNs}).second)
+  SchedulePrefix next(problem);
+  while (!best.empty() && !(dropped && extended.size() == width)) {
+    BeamCandidate candidate = best.top();
+    best.pop();
+    std::pair<uint64_t, int64_t> state = {candidate.issuedHash,
+                                          candidate.nowNs};
+    if (seen.count(state))
       continue;
+    if (!candidate.isBounded) {
+      next = beam[candidate.parent];
+      extender.append(next, candidate.node);
+      candidate.boundNs =
+          std::max(candidate.boundNs, extender.computeBoundNs(next, belowNs));
+      candidate.isBounded = true;
+      if (candidate.boundNs < belowNs)
+        best.push(candidate);
+      continue;
+    }
     if (extended.size() == width) {
       dropped = true;
       break;
     }
+    seen.insert(state);
     extensions.back().push_back({candidate.parent, candidate.node});
     extended.push_back(beam[candidate.parent]);
     extender.append(extended.back(), candidate.node);
+    extended.back().boundNs = candidate.boundNs;
   }
   beam = std::move(extended);
   return !beam.empty();
@@ -364,7 +393,7 @@ std::optional<Order> BeamSearch::run(size_t width) {
     if (!extendAll(width))
       return std::nullopt;
   // Every collective has been waited for, so the other streams are idle.
-  belowNs = beam.front().clocks().nowNs();
+  belowNs = beam.front().clocks.nowNs();
   return traceBack();
 }
 
