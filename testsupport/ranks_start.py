@@ -2,6 +2,7 @@
 """What the ranks of :mod:`ranks` have imported and found before they begin:
 what is the same in each process that compiles, and takes seconds of it."""
 
+import gc
 import importlib
 
 import torch
@@ -27,3 +28,9 @@ for _module, _name, _arguments in _KEPT:
     # Where another version of PyTorch has none, each rank takes its time.
     if _found := getattr(importlib.import_module(_module), _name, None):
         _found(*_arguments)
+
+# What lives on is not looked through for garbage again, and seldom what is new:
+# compilers make millions of objects.
+gc.collect()
+gc.freeze()
+gc.set_threshold(100_000, 50, 100)

@@ -2,6 +2,7 @@
 """Shared by the tests: what a process keeps between compilations, fake process
 groups, and checking what was imported with commsched-opt where there is one."""
 
+import gc
 import os
 import re
 import shutil
@@ -28,6 +29,12 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 # What tests see must not depend on how fast the machine is just now.
 os.environ.setdefault("COMMSCHED_MEASURE", "never")
+
+# Files run beside each other, on as many processes as there are processors.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# As testsupport/ranks_start.py has it.
+gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(wrapper=True)
