@@ -11,7 +11,8 @@ A function is found by its file and name, so it has to be at the top level of
 its file, and is called as `function(rank, *args)` with the process group
 initialized. What it returns is pickled. Its ranks are forks of one process
 that has imported `ranks_start`, which takes longer than most functions do. A
-script is run by a Python of its own, from its start to its end.
+script is run by a Python of its own, from its start to its end, unless its ranks
+are to be such forks, too.
 """
 
 from __future__ import annotations
@@ -93,21 +94,25 @@ def run_ranks(
     env: Union[Environment, Sequence[Environment], None] = None,
     args: Sequence[Any] = (),
     check: bool = True,
+    forked: bool = False,
 ) -> list:
     """Runs `worker` as `world_size` ranks and returns their results by rank.
 
     `worker` is a function (see the module) or the path of a script, which
     gets `args` as its command line and initializes its process group from
-    the environment. `timeout` is in seconds and covers the start of Python
-    too. `env` is added to the environment; a sequence has one for each rank.
-    Inductor's cache is a new, empty directory unless `env` names one.
+    the environment, in a fork if `forked`. `timeout` is in seconds and covers
+    the start of Python too. `env` is added to the environment; a sequence has
+    one for each rank. Inductor's cache is a new, empty directory unless `env`
+    names one.
 
     Returns what the function returned on each rank (None for scripts), or
     an :class:`Outcome` for each if `check` is False. Raises RanksFailed if
     `check` is True and a rank fails or does not end in time.
     """
     with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
-        outcomes = _run(worker, world_size, timeout, env, args, Path(folder))
+        outcomes = _run(
+            worker, world_size, timeout, env, args, Path(folder), forked
+        )
     if not check:
         return outcomes
     if any(o.returncode != 0 or o.killed for o in outcomes):
@@ -115,7 +120,7 @@ def run_ranks(
     return [o.value for o in outcomes]
 
 
-def _run(worker, world_size, timeout, env, args, folder: Path) -> list:
+def _run(worker, world_size, timeout, env, args, folder: Path, forked: bool) -> list:
     from torch.distributed import TCPStore
 
     store = TCPStore(
@@ -126,7 +131,7 @@ def _run(worker, world_size, timeout, env, args, folder: Path) -> list:
         timeout=datetime.timedelta(seconds=timeout),
     )
     _write_call(worker, args, folder, timeout)
-    start = _Fork if callable(worker) else _start
+    start = _Fork if forked or callable(worker) else _start
     processes = []
     try:
         for rank in range(world_size):

@@ -241,6 +241,7 @@ def train(path, tmp_path, name, *compiled, layers=LAYERS):
         timeout=SECONDS * len(cases),
         env={"PYTHONPATH": path},
         args=["train_all", json.dumps(cases), str(tmp_path / "out")],
+        forked=TORCH is None,
     )
     texts = [(tmp_path / f"out.{rank}").read_text() for rank in range(size)]
     return [list(by_rank) for by_rank in zip(*map(json.loads, texts))]
