@@ -406,8 +406,9 @@ class Twice(nn.Module):
 
 
 def accumulate_twice(rank: int, is_replica: bool, way: str):
-    """Gradients of three steps of three micro-batches each, of which the last reduces.
-    An adopted model gets other parameters with the same values between them."""
+    """Gradients of three steps of three micro-batches each, of which the last reduces;
+    in the third step this is said behind its forward. An adopted model gets other
+    parameters with the same values between them."""
     torch.manual_seed(0)
     model = Twice()
     if is_replica:
@@ -417,14 +418,17 @@ def accumulate_twice(rank: int, is_replica: bool, way: str):
     call = adopted(model, way)
     generator = torch.Generator().manual_seed(rank)
     found, seen = [], []
-    for _ in range(3):
+    for is_late in (False, False, True):
         for p in model.parameters():
             p.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.shape))
         for last in (False, False, True):
             if not is_replica:
-                model.set_requires_gradient_sync(last)
+                model.set_requires_gradient_sync(last and not is_late)
             with SYNCHRONOUS if last or not is_replica else model.no_sync():
-                call(torch.randn(4, 8, generator=generator)).backward()
+                loss = call(torch.randn(4, 8, generator=generator))
+                if not is_replica:
+                    model.set_requires_gradient_sync(last)
+                loss.backward()
         found += [get_local(p.grad).clone() for p in model.parameters()]
         model.zero_grad()
         if way != "plain":

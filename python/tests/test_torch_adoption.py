@@ -250,6 +250,14 @@ def test_unreduced_gradients_are_not_lost(mesh):
     model.set_requires_gradient_sync(True)
     model[1](torch.ones(1, 4)).sum().backward()
     assert all(p.grad is not None for p in [*model.parameters(), *seen]) and seen
+    # So is what a forward kept.
+    model.set_requires_gradient_sync(False)
+    loss = model(torch.ones(1, 4)).sum()
+    model.set_requires_gradient_sync(True)
+    seen.clear()
+    with pytest.warns(cs.CommSchedWarning, match="kept in a forward, but its b"):
+        loss.backward()
+    assert seen
     # What is frozen meanwhile is reduced again later.
     model.zero_grad()
     for reduces in (False, True):
@@ -361,7 +369,9 @@ def test_a_replica_is_given_back(replica):
     with pytest.raises(RuntimeError, match="a Linear is called by itself"):
         model.module(torch.ones(1, 2))
     with model.no_sync():
-        model.module(torch.ones(1, 2))
+        loss = model.module(torch.ones(1, 2)).sum()
+    with pytest.raises(RuntimeError, match="in a forward inside of no_sync.., but the"):
+        loss.backward()
     cs.release(model)
     model.module(torch.ones(1, 2))
     assert (type(model), dict(model.named_parameters())) == kept

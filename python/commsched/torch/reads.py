@@ -26,6 +26,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate
 from torch.utils.hooks import RemovableHandle
 
+from .compiling import records
 from .compiling.shared_reads import register_read
 from .private import call_after_backward, fsdp
 from .sharding import MixedPrecision, gather_parameter
@@ -48,6 +49,8 @@ class Accumulation:
     taken: Optional[torch.Tensor] = None
     #: Of the hook that takes it.
     hook: Optional[RemovableHandle] = None
+    #: Of the hook of what has a gradient where a forward has said that it is kept.
+    keeping: Optional[RemovableHandle] = None
     #: Hooks of the parameter that wait until it has its gradient: where they belong,
     #: and those.
     waiting: tuple[dict, dict] = ({}, {})
@@ -85,6 +88,11 @@ class Read:
         watched = self.get_watched()
         if watched.requires_grad:
             state.hook = watched.register_hook(lambda _: self._finish(others))
+        if not reduces:
+            if state.keeping is not None:
+                state.keeping.remove()
+            kept = self.get_kept()
+            state.keeping = kept.register_hook(lambda _: self._keep(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
         if not state.is_pending:
@@ -113,8 +121,9 @@ class Read:
 
     def forget(self) -> None:
         """Takes back what was done to the parameter."""
-        if self.accumulation.hook is not None:
-            self.accumulation.hook.remove()
+        for hook in (self.accumulation.hook, self.accumulation.keeping):
+            if hook is not None:
+                hook.remove()
         self.put_hooks()
         self.accumulation = Accumulation()
 
@@ -132,6 +141,11 @@ class Read:
         self.accumulation.taken = self._take_pending()
         if self.accumulation.taken is not None:
             call_after_backward(lambda: _finish_all(others))
+
+    def _keep(self, others: Iterable[Read]) -> None:
+        """Is called when a gradient is about to be kept, as its forward has said."""
+        if self.accumulation.reduces:
+            self.keep_late(others)
 
     def _take_pending(self) -> Optional[torch.Tensor]:
         state = self.accumulation
@@ -173,6 +187,14 @@ class Read:
 
     def get_watched(self) -> torch.Tensor:
         """What has a gradient where what was pending is reduced."""
+        raise NotImplementedError
+
+    def get_kept(self) -> torch.Tensor:
+        """What has a gradient where one is kept."""
+        raise NotImplementedError
+
+    def keep_late(self, others: Iterable[Read]) -> None:
+        """A gradient is about to be kept in a backward that reduces."""
         raise NotImplementedError
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
@@ -267,6 +289,22 @@ class ReadShards(Read):
         # Not the parameter: a DTensor loses hooks where a module is converted.
         return self.accumulation.uses
 
+    def get_kept(self) -> torch.Tensor:
+        return self.accumulation.leaf
+
+    def keep_late(self, others: Iterable[Read]) -> None:
+        records.warn_once(
+            "gradients were kept in a forward, but its backward reduces them: "
+            f"{type(self.owner).__name__}.{self.name} and others are not scheduled; call "
+            "set_requires_gradient_sync before the forward",
+            "kept late",
+        )
+        state = self.accumulation
+        state.is_pending = True
+        if not state.waiting[1]:
+            state.waiting = fsdp.take_accumulation_hooks(self.parameter)
+        call_after_backward(lambda: _finish_all(others))
+
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
         like = self.parameter
         return DTensor.from_local(
@@ -283,7 +321,7 @@ class ReadShards(Read):
         self, parameter: nn.Parameter, leaf: torch.Tensor
     ) -> torch.Tensor:
         whole = self._as_distributed(self._gather(parameter.detach()))
-        return _KeepGradient.apply(whole, leaf)
+        return _KeepGradient.apply(whole, leaf, None)
 
     def read_reducing(
         self,
@@ -340,6 +378,8 @@ class ReadReplica(Read):
 
     #: Of the hook that reduces what reads do not.
     averaging: Optional[RemovableHandle] = None
+    #: Has a gradient where the parameter has one that is kept.
+    kept: Optional[torch.Tensor] = None
 
     def make_leaf(self) -> torch.Tensor:
         return self.parameter
@@ -347,6 +387,20 @@ class ReadReplica(Read):
     def get_watched(self) -> torch.Tensor:
         # What is pending has to be taken before the parameter's gradient is added.
         return self.parameter
+
+    def get_kept(self) -> torch.Tensor:
+        if self.kept is None:
+            device = self.mesh.device_type
+            self.kept = torch.zeros((), device=device, requires_grad=True)
+        return self.kept
+
+    def keep_late(self, others: Iterable[Read]) -> None:
+        raise RuntimeError(
+            f"the parameter '{self.name}' of a {type(self.owner).__name__} was read in a "
+            "forward inside of no_sync(), but the backward runs outside, where a "
+            "DistributedDataParallel that is adopted has reduced all gradients: run both "
+            "inside, or call commsched.torch.release first"
+        )
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
         return self._reduce(pending)
@@ -363,7 +417,7 @@ class ReadReplica(Read):
     def read_keeping(
         self, parameter: nn.Parameter, leaf: torch.Tensor
     ) -> torch.Tensor:
-        return parameter
+        return _KeepGradient.apply(parameter.detach(), parameter, self.kept)
 
     def read_reducing(
         self,
@@ -402,18 +456,21 @@ def _finish_all(reads: Iterable[Read]) -> None:
     found = []
     for read in reads:
         state = read.accumulation
-        pending, state.taken = state.taken, None
-        if pending is None:
-            pending = read._take_pending()
-        if pending is not None:
+        taken, state.taken = state.taken, None
+        # What was not taken, or was kept after that.
+        pending = read._take_pending()
+        if taken is not None:
             uses, state.uses.grad = state.uses.grad, None
-            found.append((read, pending, uses))
+            found.append((read, taken, uses))
+        if pending is not None:
+            found.append((read, pending, None))
     counted = [uses for _, _, uses in found if uses is not None]
     counts = iter(torch.stack(counted).tolist() if counted else ())
     for read, pending, uses in found:
         times = 1 - (0 if uses is None else int(next(counts)))
         if times:
             read.add_pending(pending, times)
+    for read, _, _ in found:
         for hook in read.put_hooks():
             hook(read.parameter)
 
@@ -426,16 +483,23 @@ def _reduce(
 
 
 class _KeepGradient(torch.autograd.Function):
-    """A whole parameter whose gradient becomes that of a leaf."""
+    """A whole parameter whose gradient becomes that of a leaf. `kept` has a gradient
+    then, if it is given."""
 
     @staticmethod
-    def forward(ctx: Any, whole: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
-        ctx.dtype = leaf.dtype
+    def forward(
+        ctx: Any,
+        whole: torch.Tensor,
+        leaf: torch.Tensor,
+        kept: Optional[torch.Tensor],
+    ) -> torch.Tensor:
+        ctx.dtype, ctx.is_seen = leaf.dtype, kept is not None
         return whole.view_as(whole)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
-        return None, gradient.to(ctx.dtype)
+        seen = torch.ones((), device=gradient.device) if ctx.is_seen else None
+        return None, gradient.to(ctx.dtype), seen
 
 
 class _ReduceGradient(torch.autograd.Function):
