@@ -116,7 +116,7 @@ class AdoptedReplica:
     def forward(self, *args: object, **kwargs: object) -> object:
         has_buffers = self.forward_sync_buffers and self.modules_buffers
         if has_buffers and self.require_forward_param_sync:
-            fsdp.broadcast_buffers(self.modules_buffers, self.process_group)
+            fsdp.broadcast_buffers(fsdp.list_buffers(self), self.process_group)
         args, kwargs = fsdp.move(fsdp.get_input_device(self), (args, kwargs))
         self.is_running = True
         try:

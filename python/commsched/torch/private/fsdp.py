@@ -313,6 +313,12 @@ def _is_of_fsdp(hook: Any) -> bool:
     )
 
 
+def list_buffers(model: DistributedDataParallel) -> list[torch.Tensor]:
+    """What a model broadcasts before a forward. Forwards may set other buffers."""
+    named = model.module.named_buffers()
+    return [b for name, b in named if name not in model.parameters_to_ignore]
+
+
 @torch.no_grad()
 def broadcast_buffers(tensors: Iterable[torch.Tensor], group: Any) -> None:
     """Sets tensors to those of the first rank of a group, such that a compiler sees
