@@ -151,6 +151,9 @@ def test_what_cannot_be_adopted_stays_and_is_named(mesh):
          pytest.warns(UserWarning, match="'weight' of 1: its module has a max_norm"):
         cs.adopt(model)
     assert [isinstance(m, FSDPModule) for m in model] == [True, True, False]
+    # What is around an adopted module does not run it.
+    around = fully_shard(nn.Sequential(model[2], nn.Linear(4, 4)), mesh=mesh)
+    assert around(torch.ones(1, 4)).shape == (1, 4)
 
 
 def test_a_model_without_values_gets_them_later(mesh):

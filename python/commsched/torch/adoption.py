@@ -42,6 +42,7 @@ class _Taken:
     hooks: dict[str, dict] = dataclasses.field(default_factory=dict)
     methods: dict[str, Callable] = dataclasses.field(default_factory=dict)
     parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
+    state: tuple = ()
     #: What reads the parameters that the module manages.
     reads: list[Read] = dataclasses.field(default_factory=list)
     #: Of a hook before its forward that joins gradients or checks the call.
@@ -232,6 +233,7 @@ def adopt(model: nn.Module) -> nn.Module:
             taken.methods["forward"] = forward
             module.forward = _make_forward(entry, forward)
         module.__class__ = _make_adopted_class(fsdp.original_class(module), entry)
+        taken.state = fsdp.take_state(module)
         for parameter in parameters[module]:
             read = ReadShards(parameter)
             taken.reads.append(read)
@@ -310,6 +312,8 @@ def release(model: nn.Module) -> nn.Module:
         module.__class__ = taken.cls
         forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
+        if taken.state:
+            fsdp.put_state(module, taken.state)
         vars(module).update(taken.methods)
         if taken.hook is not None:
             taken.hook.remove()

@@ -8,6 +8,7 @@ Tested with 2.13: torch.distributed.fsdp._fully_shard, torch.nn.parallel.distrib
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
@@ -277,6 +278,20 @@ def take_hooks(
                     taken.setdefault(dictionary, {})[key] = known.pop(key)
     marks = {name: vars(module).pop(name) for name in _MARKS if name in vars(module)}
     return {**taken, "": marks}
+
+
+def take_state(module: FSDPModule) -> tuple:
+    """Gives a module a state without parameters, since a module around it, if it is
+    not adopted, runs what those below it have. Returns the state for
+    :func:`put_state`, and what is in its place and has to live as long."""
+    taken = names.module_states[module]
+    instead = type(taken())()
+    names.module_states[module] = weakref.ref(instead)
+    return taken, instead
+
+
+def put_state(module: nn.Module, taken: tuple) -> None:
+    names.module_states[module] = taken[0]
 
 
 def take_accumulation_hooks(parameter: nn.Parameter) -> tuple[dict, dict]:

@@ -133,6 +133,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     "adoption": {
         "broadcast": "torch.distributed._functional_collectives.broadcast",
         "execution_engine": "torch.autograd.Variable._execution_engine",
+        "module_states": "torch.distributed._composable_state._module_state_mapping",
     },
     # The tracer, which makes graphs without a compiler.
     "tracer": {
