@@ -25,7 +25,8 @@ SCHEDULE = "commsched-schedule{{split=off buckets={} memory-budget={}}}"
 
 def list_partitions(operands):
     """All ways to put collectives into buckets: for each its bucket, numbered in
-    the order of their first members. No bucket sends one operand twice."""
+    the order of their first members. No bucket sends one operand twice, which
+    plans do not make."""
     ways = [()]
     for _ in operands:
         ways = [
@@ -95,14 +96,17 @@ class Result:
         ((problem, costs),) = call(options.opt, text, []).values()
         peak = costs["peak_memory_bytes"]
         self.limit = peak + peak * step.budget_percent // 100
-        self.ours = {
-            way: self.schedule(options, text, way) for way in ("off", "auto")
-        }
+        made = {way: self.schedule(options, text, way) for way in ("off", "auto")}
+        self.ours = {way: costs["step_time_ns"] for way, (_, costs) in made.items()}
         self.unmerged_ns = exact.solve(
             problem, self.limit, seconds=options.seconds
         ).step_ns
         self.optimum_ns = self.unmerged_ns
-        self.ways = self.merge(options)
+        # The search may also gather a parameter twice in one launch.
+        chosen, costs_of_chosen = made["auto"]
+        self.ways = [
+            (costs_of_chosen["tight_lower_bound_ns"], chosen), *self.merge(options)
+        ]
         for bound, problem in self.ways:
             self.try_merged(options, problem, bound)
         bound, best = costs["merging_lower_bound_ns"], min(self.ours.values())
@@ -113,10 +117,10 @@ class Result:
 
     def schedule(self, options, text, way):
         passes = [SCHEDULE.format(way, self.limit)]
-        ((_, costs),) = call(options.opt, text, passes).values()
+        ((problem, costs),) = call(options.opt, text, passes).values()
         if costs["peak_memory_bytes"] > self.limit:
             raise optima.Contradiction(f"{self.step.name} is over its budget")
-        return costs["step_time_ns"]
+        return problem, costs
 
     def merge(self, options):
         """Pairs of a bound and a problem for all ways to merge, best bound

@@ -86,7 +86,6 @@ private:
     return unit.starts.size() > 1 && lineModes[unit.key / 2].size() > 1;
   }
   Bucket makeUnit(ArrayRef<NodeId> starts, int32_t key) const;
-  bool gathersTwice(const Bucket &unit) const;
   void addMove(ArrayRef<Bucket> taken, ArrayRef<Bucket> given);
   void addMoves(ArrayRef<Bucket> line);
   LogicalResult listMoves();
@@ -170,21 +169,8 @@ void MergingSearch::Refinement::readUnits() {
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// Whether one launch would gather a parameter twice, for example for the
-/// forward and for the backward.
-bool MergingSearch::Refinement::gathersTwice(const Bucket &unit) const {
-  DenseSet<Value> gathered;
-  return llvm::any_of(unit.starts, [&](NodeId start) {
-    Value parameter = members.at(start).collective->parameter;
-    return parameter && !gathered.insert(parameter).second;
-  });
-}
-
 void MergingSearch::Refinement::addMove(ArrayRef<Bucket> taken,
                                         ArrayRef<Bucket> given) {
-  if (llvm::any_of(given,
-                   [&](const Bucket &unit) { return gathersTwice(unit); }))
-    return;
   Move &move = moves.emplace_back();
   llvm::append_range(move.taken, taken);
   llvm::append_range(move.given, given);
