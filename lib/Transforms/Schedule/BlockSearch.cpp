@@ -337,6 +337,19 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(const StepSchedule &unmerged,
     return failure();
   auto steps = llvm::map_to_vector(
       *merged, [](const auto &candidate) { return candidate.step; });
+  if (isSmall() && !findBest(unmerged, steps, limitBytes))
+    // Where no rule fits, single buckets may.
+    if (std::optional<MergingSearch::Candidate> start =
+            getOrMakeMerging().startUnmerged(unmerged)) {
+      FailureOr<MergingSearch::Candidate> refined =
+          getOrMakeMerging().refine(*start, stepOptions);
+      if (failed(refined))
+        return failure();
+      if (refined->choice != start->choice) {
+        merged->push_back(*refined);
+        steps.push_back(refined->step);
+      }
+    }
   if (findBest(unmerged, steps, limitBytes)) {
     FailureOr<MergingSearch::Candidate> refined =
         refineBest(*merged, stepOptions);

@@ -393,6 +393,21 @@ FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
   return std::move(best);
 }
 
+std::optional<MergingSearch::Candidate>
+MergingSearch::startUnmerged(const StepSchedule &step) {
+  Result<BucketedProblem> merged = BucketedProblem::create(
+      problem.getProblem(), {}, {}, schedule::BucketBuffers::Kept);
+  if (mergeable.hasBucket || !merged)
+    return std::nullopt;
+  BucketChoice &choice = choices.emplace_back();
+  choice.rule = "no buckets";
+  choice.merged = std::move(*merged);
+  Candidate start = {&choice, step};
+  for (NodeId &node : start.step.order)
+    node = choice.merged->nodeOf(node);
+  return start;
+}
+
 FailureOr<MergingSearch::Candidate>
 MergingSearch::refine(Candidate start,
                       const StepSchedulerOptions &stepOptions) {

@@ -72,6 +72,10 @@ public:
                 const schedule::StepSchedulerOptions &stepOptions,
                 int64_t boundNs, size_t count);
 
+  /// A schedule of the program without buckets, from which refine() may begin;
+  /// none if the block has buckets already.
+  std::optional<Candidate> startUnmerged(const schedule::StepSchedule &step);
+
   /// Changes the buckets of a schedule for the limit of the options while that
   /// makes it better: joins two that follow each other in order of use, or
   /// around a third, or the first and the last; divides one; moves a member
