@@ -8,8 +8,8 @@
 // Behind merged collectives other orders of the computation are shorter. The last
 // remark says what the step takes, and a second run gains nothing.
 
-// CHECK: BlockScheduled {{.*}}StepNsAfter=1019,
-// CHECK: BlockScheduled {{.*}}StepNsAfter=967, StepNsBefore=1019
+// CHECK: BlockScheduled {{.*}}StepNsAfter=980,
+// CHECK: BlockScheduled {{.*}}StepNsAfter=967, StepNsBefore=980
 
 commsched.group @shard size(4)
 commsched.group @replica size(4) stride(4)
