@@ -14,6 +14,7 @@ import commsched.torch as cs
 import fully_shard_steps as steps
 import seeds
 from commsched.torch.compiling import records
+from commsched.torch.compiling.shared_reads import list_reads
 from ranks import run_ranks
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
@@ -228,6 +229,16 @@ def test_what_would_change_collectives_is_an_error(mesh):
         model.set_gradient_divide_factor(1.0)
     with pytest.raises(AttributeError, match="has no attribute 'set_nothing'"):
         model.set_nothing()
+    # As pruning does it; other models do not mind.
+    del model[0].weight
+    assert None in [read.parameter for read in list_reads()]
+    with pytest.raises(AttributeError, match="'weight' of a Linear is gathered or redu"):
+        model[0].weight = torch.ones(4, 4)
+    model[1].bias = None
+    model.set_requires_gradient_sync(False)
+    assert model[1](torch.ones(1, 4)).shape == (1, 4)
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'weight'"):
+        model(torch.ones(1, 4))
 
 
 def test_unreduced_gradients_are_not_lost(mesh):
@@ -347,6 +358,7 @@ def test_inputs_move_to_the_device_of_the_root(replica):
     ({}, lambda m: setattr(m.module[0], "sparse", True), ".* of '0': its gradient is"),
     ({}, lambda m: setattr(m.module[0], "max_norm", 1.0), ".* of '0': .* a max_norm"),
     ({}, lambda m: setattr(m, "_use_python_reducer", True), ".*optimize_ddp was"),
+    ({}, lambda m: setattr(m.module[0].weight, "_st_info", 0), "'0' is distributed, a"),
     ({}, lambda m: m.module[0].weight.register_hook(lambda g: g), "a parameter of '0'"),
 ])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):

@@ -68,14 +68,15 @@ class Read:
         register_read(self)
 
     @property
-    def parameter(self) -> nn.Parameter:
-        return self.owner._parameters[self.name]
+    def parameter(self) -> Optional[nn.Parameter]:
+        # None, where the user has deleted it.
+        return self.owner._parameters.get(self.name)
 
     def set_reduces(self, reduces: bool, others: Iterable[Read]) -> None:
         """Whether the next backwards reduce the gradient, together with those of
         `others`."""
         state = self.accumulation
-        if reduces == state.reduces:
+        if reduces == state.reduces or self.parameter is None:
             return
         state.leaf = self.make_leaf()
         if state.uses is None:

@@ -141,9 +141,21 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
     all blocks of a model that is compiled block by block."""
 
     def gathered(name: str) -> property:
-        return property(
-            lambda self: self.commsched_reads[name](self._parameters[name])
-        )
+        def read(self):
+            try:
+                parameter = self._parameters[name]
+            except KeyError:
+                raise AttributeError(name) from None
+            return None if parameter is None else self.commsched_reads[name](parameter)
+
+        def refuse(self, value):
+            raise AttributeError(
+                f"parameter '{name}' of a {cls.__name__} is gathered or reduced where it "
+                "is read, and cannot become a plain attribute, as pruning and "
+                "parametrizations make it: do that before adopt or shard_parameters"
+            )
+
+        return property(read, refuse)
 
     properties = {name: gathered(name) for name in names}
     return type(cls.__name__, (cls,), {**properties, "__module__": cls.__module__})

@@ -216,6 +216,8 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     for name, module in model.module.named_modules():
         if any(p._backward_hooks for p in module.parameters(recurse=False)):
             return f"a parameter of '{name}' has hooks, which see what is not reduced"
+        if any(hasattr(p, "_st_info") for p in module.parameters(recurse=False)):
+            return f"'{name}' is distributed, and gets its parameters before a forward"
         if obstacle := _find_embedding_obstacle(module):
             return f"a parameter of '{name}': {obstacle}"
     return None
