@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import datetime
 import faulthandler
-import importlib.util
+import fcntl
 import functools
+import hashlib
+import importlib.util
 import inspect
 import multiprocessing
 import multiprocessing.forkserver
@@ -33,6 +35,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence, Union
@@ -227,7 +230,35 @@ def _begin(variables: Environment, folder: Path, rank: int) -> None:
     os.environ.update(variables)
     sys.path[:0] = variables["PYTHONPATH"].split(os.pathsep)
     faulthandler.enable()
+    _share_runs(folder)
     _main(folder)
+
+
+def _share_runs(folder: Path) -> None:
+    """Makes the ranks of a job, which share a machine here, run commsched-opt once
+    for equal graphs. That it gives each the same is checked without ranks."""
+    from commsched.torch.compiling import runs
+
+    run = runs._once
+
+    def run_once(what, text, options, *passes, **named):
+        runs.check_program()
+        key = hashlib.sha256(f"{what} {options.fingerprint()} {text}".encode())
+        with open(folder / key.hexdigest(), "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            if not (data := file.read()):
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    made = run(what, text, options, *passes, **named)
+                data = pickle.dumps((made, [warning.message for warning in said]))
+                file.write(data)
+        made, said = pickle.loads(data)
+        for message in said:
+            warnings.warn(message, stacklevel=2)
+        return made
+
+    runs._once = run_once
 
 
 def _start(variables, folder: Path, rank: int) -> subprocess.Popen:
