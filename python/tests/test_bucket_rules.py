@@ -15,9 +15,8 @@ import seeds
 import split_steps
 from seeds import turns
 
-#: Seeds of random steps for which no rule is shorter. For 26 one is, by 1.6 %, and
-#: for 84 by 0.2 %.
-HELD = (*range(21, 26), *range(27, 64), *range(109, 126))
+#: Seeds of random steps for which no rule is shorter. Others were not tried.
+HELD = range(21, 173)
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
 TOLERANCE = 0.001
@@ -57,9 +56,8 @@ def test_rules_make_the_buckets_of_others(tool):
 
 
 def test_no_rule_is_shorter(tool):
-    """Within budgets from the rule's own peak on, for the steps in HELD alone: it
-    does not hold for all. A thousandth is what a merge has to gain, and what slack
-    may cost."""
+    """Within budgets from the rule's own peak on. A thousandth is what a merge has
+    to gain, and what slack may cost."""
     with compare.make_pool() as pool:
         for seed in turns(HELD, STEPS):
             for label, row in compare.compare_step(tool, pool, seed, BUDGETS):
