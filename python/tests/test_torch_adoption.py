@@ -17,6 +17,7 @@ from commsched.torch.compiling import records
 from commsched.torch.compiling.shared_reads import list_reads
 from ranks import run_ranks
 from torch import nn
+from torch.distributed import BuiltinCommHookType
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import (
@@ -354,6 +355,7 @@ def test_inputs_move_to_the_device_of_the_root(replica):
 @pytest.mark.parametrize("options, change, obstacle", [
     ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
     ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
+    ({}, lambda m: m._register_builtin_comm_hook(BuiltinCommHookType(1)), "a communic"),
     ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
     ({}, lambda m: setattr(m.module[0], "sparse", True), ".* of '0': its gradient is"),
     ({}, lambda m: setattr(m.module[0], "max_norm", 1.0), ".* of '0': .* a max_norm"),

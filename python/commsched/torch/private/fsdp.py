@@ -202,7 +202,8 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
         return "its gradients are not reduced now"
     if model.find_unused_parameters:
         return "find_unused_parameters is set"
-    if model._comm_hooks:
+    # Those that are built in are in C++ alone.
+    if model._comm_hooks or model._get_ddp_logging_data().get("comm_hook"):
         return "a communication hook is registered"
     if model._use_python_reducer:
         return (
