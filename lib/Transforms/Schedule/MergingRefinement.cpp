@@ -400,7 +400,7 @@ MergingSearch::startUnmerged(const StepSchedule &step) {
   if (mergeable.hasBucket || !merged)
     return std::nullopt;
   BucketChoice &choice = choices.emplace_back();
-  choice.rule = "no buckets";
+  choice.rule = "nothing at first";
   choice.merged = std::move(*merged);
   Candidate start = {&choice, step};
   for (NodeId &node : start.step.order)
