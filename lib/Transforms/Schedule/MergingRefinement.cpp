@@ -86,6 +86,7 @@ private:
     return unit.starts.size() > 1 && lineModes[unit.key / 2].size() > 1;
   }
   Bucket makeUnit(ArrayRef<NodeId> starts, int32_t key) const;
+  bool gathersTwice(const Bucket &unit) const;
   void addMove(ArrayRef<Bucket> taken, ArrayRef<Bucket> given);
   void addMoves(ArrayRef<Bucket> line);
   LogicalResult listMoves();
@@ -114,6 +115,9 @@ private:
   /// could be copied.
   std::vector<Bucket> units;
   std::vector<Move> moves;
+  /// Which moves are listed: those that let a launch gather a parameter twice
+  /// come last, since what they join is hard to divide again.
+  enum class Twice { No, Only, Too } twice = Twice::No;
   /// The expanded order of the best one.
   Order order;
 };
@@ -169,8 +173,22 @@ void MergingSearch::Refinement::readUnits() {
 // Moves
 //===----------------------------------------------------------------------===//
 
+/// Whether one launch would gather a parameter twice, for example for the
+/// forward and for the backward.
+bool MergingSearch::Refinement::gathersTwice(const Bucket &unit) const {
+  DenseSet<Value> gathered;
+  return llvm::any_of(unit.starts, [&](NodeId start) {
+    Value parameter = members.at(start).collective->parameter;
+    return parameter && !gathered.insert(parameter).second;
+  });
+}
+
 void MergingSearch::Refinement::addMove(ArrayRef<Bucket> taken,
                                         ArrayRef<Bucket> given) {
+  bool isTwice = llvm::any_of(
+      given, [&](const Bucket &unit) { return gathersTwice(unit); });
+  if (twice == (isTwice ? Twice::No : Twice::Only))
+    return;
   Move &move = moves.emplace_back();
   llvm::append_range(move.taken, taken);
   llvm::append_range(move.given, given);
@@ -387,7 +405,9 @@ FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
     FailureOr<bool> isImproved = improve();
     if (failed(isImproved))
       return failure();
-    if (!*isImproved)
+    if (*isImproved ? twice == Twice::Only : twice == Twice::No)
+      twice = *isImproved ? Twice::Too : Twice::Only;
+    else if (!*isImproved)
       break;
   }
   return std::move(best);
