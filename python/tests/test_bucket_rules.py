@@ -15,7 +15,8 @@ import seeds
 import split_steps
 from seeds import turns
 
-#: Seeds of random steps for which no rule is shorter. Others were not tried.
+#: Seeds of random steps for which no rule is shorter. For 189 one is, by 0.4 %, and
+#: for 265 by 0.6 %.
 HELD = range(21, 173)
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
