@@ -327,13 +327,18 @@ TEST(ContendedSimulator, AgreesWithTheTickingReference) {
   }
 }
 
-TEST(RunState, ReportsEachFreedBufferOnce) {
+TEST(LiveBytes, ReportsEachFreedBufferOnce) {
   for (uint64_t seed : Seeds(200)) {
     Problem problem = makeRandomProblem(seed, {});
     LiveBytes live(problem);
     std::vector<int32_t> numFreed(problem.numBuffers());
-    for (NodeId node : makeRandomOrder(seed, problem))
+    for (NodeId node : makeRandomOrder(seed, problem)) {
+      int64_t before = live.bytes();
+      live.issue(node);
+      live.undo(node);
+      ASSERT_EQ(live.bytes(), before);
       live.issue(node, [&](BufferId id) { ++numFreed[id]; });
+    }
     for (BufferId id = 0; id < problem.numBuffers(); ++id) {
       const Buffer &buffer = problem.buffer(id);
       bool hasEnd = buffer.freed &&

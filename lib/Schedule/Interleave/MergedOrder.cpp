@@ -62,7 +62,8 @@ private:
   int64_t limitBytes;
   double weight;
   std::array<MergedProgram, 2> programs;
-  RunState state;
+  Clocks clocks;
+  LiveBytes memory;
   Order merged;
 };
 
@@ -71,7 +72,8 @@ private:
 OrderMerger::OrderMerger(const Problem &problem,
                          const std::array<Order, 2> &orders, int64_t limitBytes,
                          double weight)
-    : problem(problem), limitBytes(limitBytes), weight(weight), state(problem) {
+    : problem(problem), limitBytes(limitBytes), weight(weight), clocks(problem),
+      memory(problem) {
   std::vector<char> owner(problem.numNodes(), 0);
   for (size_t index : {0, 1}) {
     programs[index].order = &orders[index];
@@ -146,7 +148,7 @@ bool OrderMerger::canGoOn(size_t index) const {
 bool OrderMerger::isWithinLimit(size_t index) const {
   const MergedProgram &program = programs[index], &other = programs[1 - index];
   size_t position = program.position;
-  int64_t live = state.liveBytes();
+  int64_t live = memory.bytes();
   if (live > limitBytes - program.allocatedBytes[position])
     return false;
   int64_t leftBytes = limitBytes - live - program.deltaBytes[position];
@@ -161,7 +163,6 @@ bool OrderMerger::isWithinLimit(size_t index) const {
 /// How long the next operation would stall the compute stream.
 int64_t OrderMerger::getStallNs(const MergedProgram &program) const {
   NodeId node = program.next();
-  const Clocks &clocks = state.clocks();
   int64_t readyNs = 0;
   if (problem.kind(node) == NodeKind::Wait)
     readyNs = clocks.endNs(problem.startOf(node));
@@ -212,7 +213,8 @@ void OrderMerger::issue(size_t index) {
   ++program.position;
   if (problem.kind(node) == NodeKind::Compute)
     program.doneNs += problem.costNs(node);
-  state.issue(node);
+  clocks.issue(node);
+  memory.issue(node);
   merged.push_back(node);
 }
 

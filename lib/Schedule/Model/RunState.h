@@ -174,29 +174,6 @@ private:
   int64_t live = 0;
 };
 
-/// Clocks and live bytes of a schedule of which the first operations have been
-/// issued.
-class RunState {
-public:
-  /// Nothing is issued. `problem` has to live on. O(nodes + streams + buffers).
-  explicit RunState(const Problem &problem)
-      : clockState(problem), memoryState(problem) {}
-
-  /// Issues an operation. Returns the live bytes after it allocated and before
-  /// it freed. O(buffers that it makes or uses).
-  int64_t issue(NodeId node) {
-    clockState.issue(node);
-    return memoryState.issue(node);
-  }
-
-  const Clocks &clocks() const { return clockState; }
-  int64_t liveBytes() const { return memoryState.bytes(); }
-
-private:
-  Clocks clockState;
-  LiveBytes memoryState;
-};
-
 } // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An order under construction with its clocks and live bytes so far. In
-// addition to RunState it has streams that exclude each other and collectives
-// that are taken to be longer than they are.
+// addition to Clocks and LiveBytes it has streams that exclude each other and
+// collectives that are taken to be longer than they are.
 //
 //===----------------------------------------------------------------------===//
 
