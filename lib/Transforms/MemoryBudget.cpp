@@ -113,7 +113,8 @@ private:
 
 int64_t CallerBytes::compute(func::FuncOp function) {
   auto [it, isNew] = known.try_emplace(function, 0);
-  if (!isNew || !function.getBody().hasOneBlock())
+  if (!isNew || function->hasAttr(perDeviceAttrName) ||
+      !function.getBody().hasOneBlock())
     return it->second;
   int64_t ownBytes = simulateBlockMemory(function.front()).peakBytes;
   std::optional<int64_t> mostBytes;

@@ -120,7 +120,7 @@ def module_text(lowered, operands, results, body):
     )
     function = f"""
       func.func private @body({arguments})
-          -> ({tensors(results)}) attributes {{stablehlo.outlined}} {{
+          -> ({tensors(results)}) attributes {{commsched.per_device}} {{
         {body}
       }}
     """

@@ -162,7 +162,7 @@ def ConvertStableHloToCommSched
     **Functions.** Collectives are converted in place in functions and in the
     bodies of `while`, `case` and `if`. The body of a `sdy.manual_computation`
     around collectives, or calls that run some, becomes a private function with
-    the mark `stablehlo.outlined`, which the body calls, because passes, budgets
+    the mark `commsched.per_device`, which the body calls, because passes, budgets
     and reports work on functions. Calls of functions that only compute get
     `commsched.pure`. Arguments that the caller donates
     (`jax.buffer_donor`, `tf.aliasing_output`) get `commsched.freeable`.

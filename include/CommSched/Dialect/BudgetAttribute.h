@@ -8,8 +8,9 @@
 //
 // The discardable attributes of a function on its memory budget: by how many
 // bytes its last schedule misses it (`commsched.over_budget_bytes`), what of a
-// budget in bytes is not the function's (`commsched.beside_bytes`), and until
-// that is checked, which options help (`commsched.budget_remedies`).
+// budget in bytes is not the function's (`commsched.beside_bytes`), whether its
+// callers have a budget (`commsched.per_device`), and until that is checked,
+// which options help (`commsched.budget_remedies`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,7 @@ inline constexpr llvm::StringLiteral overBudgetBytesAttrName =
     "commsched.over_budget_bytes";
 inline constexpr llvm::StringLiteral besideBytesAttrName =
     "commsched.beside_bytes";
+inline constexpr llvm::StringLiteral perDeviceAttrName = "commsched.per_device";
 inline constexpr llvm::StringLiteral budgetRemediesAttrName =
     "commsched.budget_remedies";
 

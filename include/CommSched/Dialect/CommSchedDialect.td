@@ -64,6 +64,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |
     | `commsched.over_budget_bytes` | i64, not negative | on a function: by how much the last `commsched-schedule` missed its budget |
     | `commsched.beside_bytes` | i64 | on a function: the most bytes that its callers hold beside it, which are not the function's of a budget in bytes; negative where it counts more than they hold |
+    | `commsched.per_device` | unit | on a function: the program of one device, whose callers have the shapes of all devices; what they hold of one is not known, so a budget in bytes is the function's alone |
     | `commsched.budget_remedies` | string | on a function: with which options a joint function that it called would fit the budget, until the pipeline has checked that of the function |
     | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: the number of its leading results that belong to the forward |
     | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward must save |

@@ -9,6 +9,7 @@
 #include "Writing.h"
 
 #include "../StableHlo/StableHlo.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -279,7 +280,7 @@ bool mlir::commsched::stablehlo::isOwnAttribute(StringRef name) {
   return name.starts_with("commsched.") || name == groupMark ||
          name == propertiesMark || name == asyncMark || name == reducerMark ||
          name == reducerShardingMark || name == promotionMark ||
-         name == outlinedMark || name == namedMark;
+         name == namedMark;
 }
 
 SmallVector<NamedAttribute>
@@ -366,7 +367,7 @@ LogicalResult
 mlir::commsched::stablehlo::inlineManualComputations(ModuleOp module) {
   llvm::MapVector<StringAttr, func::FuncOp> outlined;
   for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(outlinedMark))
+    if (function->hasAttr(perDeviceAttrName))
       outlined[function.getSymNameAttr()] = function;
   if (outlined.empty())
     return success();

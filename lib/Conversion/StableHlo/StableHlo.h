@@ -133,9 +133,6 @@ inline constexpr StringLiteral reducerMark = "stablehlo.reducer";
 /// start made from a collective that promotes its operands: a unit.
 inline constexpr StringLiteral promotionMark = "stablehlo.promotion";
 
-/// On a function made from the body of a `sdy.manual_computation`: a unit.
-inline constexpr StringLiteral outlinedMark = "stablehlo.outlined";
-
 /// On a start whose `commsched.name` was added: a unit.
 inline constexpr StringLiteral namedMark = "stablehlo.named";
 

@@ -9,6 +9,7 @@
 #include "Conversion.h"
 
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -156,7 +157,7 @@ static BlockArgument getOutlinedArgument(BlockArgument argument,
   Block &body = computation->getRegion(0).front();
   auto call = dyn_cast<func::CallOp>(body.front());
   func::FuncOp callee = call ? getCallee(call, symbols) : func::FuncOp();
-  if (!callee || !callee->hasAttr(outlinedMark) ||
+  if (!callee || !callee->hasAttr(perDeviceAttrName) ||
       use.getOperandNumber() >= body.getNumArguments())
     return {};
   return callee.getArgument(use.getOperandNumber());

@@ -29,6 +29,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Conversion/Passes.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -179,7 +180,7 @@ static func::FuncOp createFunction(Operation *computation, Block &body,
   auto function =
       func::FuncOp::create(detached, computation->getLoc(), name, type);
   function.setPrivate();
-  function->setDiscardableAttr(outlinedMark, detached.getUnitAttr());
+  function->setDiscardableAttr(perDeviceAttrName, detached.getUnitAttr());
   return function;
 }
 

@@ -57,6 +57,24 @@ static bool isUnchecked(func::FuncOp function, const SymbolTable &symbols) {
          (function.isPublic() && getBlocksWithCollectives(function).empty());
 }
 
+/// Functions with the shapes of all devices: what calls the program of one, and
+/// their callers.
+static llvm::SetVector<Operation *>
+findAroundDevices(ModuleOp module, const SymbolUserMap &users) {
+  llvm::SetVector<Operation *> around;
+  auto addCallers = [&](Operation *function) {
+    for (Operation *user : users.getUsers(function))
+      if (auto caller = user->getParentOfType<func::FuncOp>())
+        around.insert(caller);
+  };
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(perDeviceAttrName))
+      addCallers(function);
+  for (size_t i = 0; i < around.size(); ++i)
+    addCallers(around[i]);
+  return around;
+}
+
 /// Checks the peak of `function` by the operations of `simulated`.
 LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
                                  OperationCosts &costs) {
@@ -92,14 +110,17 @@ void CheckBudget::runOnOperation() {
   if (!scheduling.budget.bytes)
     return markAllAnalysesPreserved();
   Callees callees(module, *costs);
-  SymbolTable symbols(module);
+  SymbolTableCollection symbolTables;
+  SymbolTable &symbols = symbolTables.getSymbolTable(module);
+  SymbolUserMap users(symbolTables, module);
+  llvm::SetVector<Operation *> around = findAroundDevices(module, users);
   llvm::SmallPtrSet<Operation *, 4> steps;
   for (const CalledHalves &called : findCalledHalves(module))
     for (auto [forward, backward] : called.calls)
       steps.insert(forward->getParentOfType<func::FuncOp>());
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (function.isExternal() || getOverBudgetBytes(function) ||
-        !isUnchecked(function, symbols))
+        around.contains(function) || !isUnchecked(function, symbols))
       continue;
     OwningOpRef<func::FuncOp> merged;
     if (steps.contains(function))

@@ -103,7 +103,7 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 }
 
 // expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it is called 2 times}}
-func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
+func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {commsched.per_device} {
   return %x : tensor<4xf32>
 }
 func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -115,7 +115,7 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it calls itself}}
-func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
+func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {commsched.per_device} {
   %y = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

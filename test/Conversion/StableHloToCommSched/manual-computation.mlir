@@ -25,7 +25,7 @@ func.func @step(%x: tensor<8xf32> {jax.buffer_donor = true},
 
 // CHECK-LABEL: func.func private @step.manual_computation_0(
 // CHECK-SAME: %[[A:[^:]*]]: tensor<4xf32> {commsched.freeable}, %[[B:[^:]*]]: tensor<4xf32>, %[[C:[^:]*]]: tensor<4xf32>)
-// CHECK-SAME: -> (tensor<8xf32>, tensor<4xf32>) attributes {stablehlo.outlined}
+// CHECK-SAME: -> (tensor<8xf32>, tensor<4xf32>) attributes {commsched.per_device}
 // CHECK: call @twice({{.*}}) {commsched.pure}
 
 func.func private @twice(%x: tensor<4xf32>) -> tensor<4xf32> {

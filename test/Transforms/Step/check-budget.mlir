@@ -29,3 +29,16 @@ func.func private @part(%w: tensor<16xf32>) -> tensor<16xf32> {
   %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 1 : i64} : (tensor<64xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
 }
+
+// The caller of the program of one device has the shapes of all: a budget says
+// nothing of it, and nothing of it is taken off the program's.
+func.func @all(%x: tensor<1024xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
+  %a = call @one(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  return %a : tensor<16xf32>
+}
+func.func private @one(%w: tensor<16xf32>) -> tensor<16xf32> attributes {commsched.per_device} {
+  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 1 : i64} : tensor<16xf32> -> !commsched.future<tensor<64xf32>>
+  %x = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 1 : i64} : (tensor<64xf32>) -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}
