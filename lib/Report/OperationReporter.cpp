@@ -8,6 +8,7 @@
 
 #include "ReportParts.h"
 
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
@@ -145,10 +146,12 @@ FailureOr<int64_t> OperationReporter::addPipelined(scf::ForOp loop,
     return failure();
   Result<schedule::PeriodTimeline> period =
       simulatePeriod(cyclic, order, groups->contention);
-  Result<schedule::PeriodBound> bound = computePeriodBound(cyclic);
-  if (!period || !bound)
-    return loop.emitError("cannot be simulated: ")
-           << (!period ? period.error() : bound.error());
+  if (!period)
+    return loop.emitError("cannot be simulated: ") << period.error();
+  FailureOr<schedule::PeriodBound> bound =
+      computeLeastPeriodBound(**problem, costs);
+  if (failed(bound))
+    return failure();
   addSlowdown(period->steady.slowdownNs, place);
   const Problem &body = cyclic.body();
   for (NodeId node : order.order) {

@@ -381,11 +381,13 @@ LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
 FailureOr<StepReport> PeriodReporter::report(std::optional<StepReport> known) {
   Result<PeriodTimeline> timeline =
       simulatePeriod(cyclic, order, groups.contention);
-  Result<PeriodBound> bound = computePeriodBound(cyclic);
-  if (!timeline || !bound)
+  if (!timeline)
     return emitError(func::FuncOp(steps.getStep()).getLoc(),
                      "cannot be simulated: ")
-           << (!timeline ? timeline.error() : bound.error());
+           << timeline.error();
+  FailureOr<PeriodBound> bound = computeLeastPeriodBound(problem, costs);
+  if (failed(bound))
+    return failure();
   period = std::move(*timeline);
   StepReport report = known ? std::move(*known) : StepReport();
   FailureOr<PeriodReport> made = reportPeriod(*bound);

@@ -36,6 +36,12 @@ public:
   /// None, after an error, if there is none.
   FailureOr<int64_t> get(Operation *op);
 
+  /// Lowers what operations with communication inside take, of `costsNs`, by
+  /// node, to their least times.
+  LogicalResult lower(std::vector<int64_t> &costsNs,
+                      function_ref<Operation *(NodeId)> getOperation);
+
+  FailureOr<schedule::PeriodBound> getOfPeriod(const LoopProblem &loop);
   FailureOr<schedule::Problem> relaxBlock(Block &block);
   /// Where the operations take `costsNs`.
   schedule::Problem relaxBlock(const BlockProblem &problem,
@@ -154,10 +160,9 @@ FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
     return failure();
   if (!*problem)
     return costs.price(op).computeNs;
-  Result<schedule::PeriodBound> bound =
-      computePeriodBound((*problem)->getProblem());
-  if (!bound)
-    return loop.emitError("has no lower bound: ") << bound.error();
+  FailureOr<schedule::PeriodBound> bound = getOfPeriod(**problem);
+  if (failed(bound))
+    return failure();
   return saturatingMultiply(bound->ns, count);
 }
 
@@ -241,20 +246,54 @@ mlir::commsched::makeLeastProblem(Block &block, OperationCosts &costs) {
   return LeastTimes(costs, LeastOf::Program).relaxBlock(block);
 }
 
+LogicalResult
+LeastTimes::lower(std::vector<int64_t> &costsNs,
+                  function_ref<Operation *(NodeId)> getOperation) {
+  for (auto [node, costNs] : llvm::enumerate(costsNs)) {
+    Operation *op = getOperation(static_cast<NodeId>(node));
+    if ((op->getNumRegions() == 0 && !isa<CallOpInterface>(op)) ||
+        !mayOverlap(op))
+      continue;
+    FailureOr<int64_t> leastNs = get(op);
+    if (failed(leastNs))
+      return failure();
+    costNs = *leastNs;
+  }
+  return success();
+}
+
+FailureOr<schedule::PeriodBound>
+LeastTimes::getOfPeriod(const LoopProblem &loop) {
+  const schedule::CyclicProblem &problem = loop.getProblem();
+  std::vector<int64_t> costsNs = getCosts(problem.body());
+  if (failed(
+          lower(costsNs, [&](NodeId node) { return loop.getOperation(node); })))
+    return failure();
+  schedule::CyclicProblem least(relax(problem.body(), costsNs));
+  for (const schedule::CarriedDependence &carried :
+       problem.carriedDependences())
+    least.addDependence(carried.from, carried.to, carried.kind,
+                        carried.distance);
+  Result<schedule::PeriodBound> bound = computePeriodBound(least);
+  if (bound)
+    return *bound;
+  return loop.getOperation(0)->emitError("has no lower bound: ")
+         << bound.error();
+}
+
+FailureOr<schedule::PeriodBound>
+mlir::commsched::computeLeastPeriodBound(const LoopProblem &loop,
+                                         OperationCosts &costs) {
+  return LeastTimes(costs, LeastOf::Program).getOfPeriod(loop);
+}
+
 /// `block` as it is at least, merged and split.
 static FailureOr<schedule::Problem> relaxRewritten(const BlockProblem &block,
                                                    LeastTimes &times) {
   std::vector<int64_t> costsNs = getCosts(block.getProblem());
-  for (NodeId node = 0; node < block.getProblem().numNodes(); ++node) {
-    Operation *op = block.getOperation(node);
-    if ((op->getNumRegions() == 0 && !isa<CallOpInterface>(op)) ||
-        !times.mayOverlap(op))
-      continue;
-    FailureOr<int64_t> leastNs = times.get(op);
-    if (failed(leastNs))
-      return failure();
-    costsNs[node] = *leastNs;
-  }
+  if (failed(times.lower(
+          costsNs, [&](NodeId node) { return block.getOperation(node); })))
+    return failure();
   return times.relaxBlock(block, std::move(costsNs));
 }
 

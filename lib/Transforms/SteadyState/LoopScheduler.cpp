@@ -9,6 +9,7 @@
 #include "LoopScheduler.h"
 
 #include "../CollectiveAlternatives.h"
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Cyclic/CyclicImplementations.h"
@@ -128,11 +129,12 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   const Contention &contention = result.contention.contention;
   Result<CyclicSchedule> program =
       measureCyclic(cyclic, programOrder(cyclic), contention);
-  Result<PeriodBound> bound = computePeriodBound(cyclic);
-  if (!program || !bound)
+  if (!program)
     return emitError(loop.getLoc())
-           << "cannot be scheduled: "
-           << (!program ? program.error() : bound.error());
+           << "cannot be scheduled: " << program.error();
+  FailureOr<PeriodBound> bound = computeLeastPeriodBound(result.problem, costs);
+  if (failed(bound))
+    return failure();
   result.program = std::move(*program);
   result.bound = std::move(*bound);
   result.outerBytes = outerBytes;

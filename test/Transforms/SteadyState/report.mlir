@@ -79,3 +79,18 @@ func.func @delayed(%m: tensor<64xf32> {commsched.carried = 0}, %old: tensor<64xf
   %n = commsched.compute "g"(%b, %d) {commsched.runtime_ns = 30} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %n, %m, %old : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// A call takes 70 ns in the order of its callee, and 40 in another one: no more
+// of it is in the bound.
+// CHECK: {"function":"calling",{{.*}}"period_ns":70,"period_bound_ns":40,
+func.func @calling(%m: tensor<64xf32> {commsched.carried = 0}) -> tensor<64xf32> {
+  %n = call @part(%m) : (tensor<64xf32>) -> tensor<64xf32>
+  return %n : tensor<64xf32>
+}
+func.func private @part(%m: tensor<64xf32>) -> tensor<64xf32> {
+  %s = commsched.all_reduce %m on @dp reduction(sum) {commsched.runtime_ns = 30} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %r = commsched.wait %s : !commsched.future<tensor<64xf32>>
+  %f = commsched.compute "f"(%m) {commsched.runtime_ns = 30} : (tensor<64xf32>) -> tensor<64xf32>
+  %g = commsched.compute "g"(%f, %r) {commsched.runtime_ns = 10} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %g : tensor<64xf32>
+}

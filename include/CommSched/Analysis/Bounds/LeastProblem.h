@@ -16,6 +16,7 @@
 #define COMMSCHED_ANALYSIS_BOUNDS_LEASTPROBLEM_H
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/IR/Block.h"
@@ -28,6 +29,11 @@ namespace mlir::commsched {
 /// error as BlockProblem::create() does.
 FailureOr<schedule::Problem> makeLeastProblem(Block &block,
                                               OperationCosts &costs);
+
+/// The bound of the period of `loop`, in whose body an operation takes as long
+/// as there. Emits an error likewise.
+FailureOr<schedule::PeriodBound>
+computeLeastPeriodBound(const LoopProblem &loop, OperationCosts &costs);
 
 /// A lower bound in nanoseconds for every schedule of the operations of
 /// `block`, created with StreamOrder::Free, and of those inside of them, with
