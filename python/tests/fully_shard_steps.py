@@ -393,17 +393,21 @@ def adopted(model: nn.Module, way: str):
 
 
 class Twice(nn.Module):
-    """Uses a parameter before and behind a break of the graph, and sets a buffer."""
+    """Uses a parameter before and behind a break of the graph, and one as often as
+    data says, which ranks do not share; sets a buffer."""
 
     def __init__(self):
         super().__init__()
         self.layer = nn.Linear(8, 8)
+        self.scale = nn.Parameter(torch.ones(8))
         self.register_buffer("mean", torch.zeros(8))
 
     def forward(self, x):
         x = torch.tanh(self.layer(x) + self.mean)
         self.mean = x.detach().mean(0)
-        torch._dynamo.graph_break()
+        for _ in range(1 + dist.get_rank()):
+            torch._dynamo.graph_break()
+            x = x * self.scale
         return torch.tanh(self.layer(x)).square().sum()
 
 

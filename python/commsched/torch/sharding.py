@@ -122,17 +122,19 @@ def gather_on_read(
     """Give ``module`` a class in which reading a parameter calls its function."""
     # Graphs that read a DTensor have its mesh.
     random_states.put_before_objects()
-    vars(module)[_READS] = reads
+    vars(module).update({_READS: reads, _GATHERED: {}})
     module.__class__ = _make_reading_class(type(module), tuple(reads))
 
 
 def forget_reads(module: nn.Module) -> None:
     """Take back what ``gather_on_read`` has done but for the class."""
-    vars(module).pop(_READS, None)
+    for name in (_READS, _GATHERED):
+        vars(module).pop(name, None)
 
 
-#: The attribute of a module that has its reads.
-_READS = "commsched_reads"
+#: The attributes of a module that have its reads, and what they gave in the forward
+#: that runs.
+_READS, _GATHERED = "commsched_reads", "commsched_gathered"
 
 
 @functools.cache
@@ -146,7 +148,13 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
                 parameter = self._parameters[name]
             except KeyError:
                 raise AttributeError(name) from None
-            return None if parameter is None else self.commsched_reads[name](parameter)
+            if parameter is None:
+                return None
+            whole = self.commsched_gathered.get(name)
+            needs_gradient = torch.is_grad_enabled() and parameter.requires_grad
+            if whole is None or (needs_gradient and not whole.requires_grad):
+                return self.commsched_reads[name](parameter)
+            return whole
 
         def refuse(self, value):
             raise AttributeError(
@@ -157,8 +165,33 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
 
         return property(read, refuse)
 
-    properties = {name: gathered(name) for name in names}
-    return type(cls.__name__, (cls,), {**properties, "__module__": cls.__module__})
+    @functools.wraps(cls.forward)
+    def forward(self, *args, **kwargs):
+        # Dynamo does not compile a part of a frame with such a block: this one is in
+        # one graph with all that it calls, or is not compiled.
+        before = self.commsched_gathered
+        try:
+            if not torch.compiler.is_compiling():
+                self.commsched_gathered = {}
+                self.commsched_gathered = _read_all(self, names)
+            return cls.forward(self, *args, **kwargs)
+        finally:
+            if not torch.compiler.is_compiling():
+                self.commsched_gathered = before
+
+    attributes = {name: gathered(name) for name in names}
+    if not cls.__module__.startswith("torch.nn."):
+        # How often the forward reads may depend on data, which ranks do not share.
+        # Dynamo counts what it compiles by code.
+        forward.__code__ = forward.__code__.replace()
+        attributes["forward"] = forward
+    return type(cls.__name__, (cls,), {**attributes, "__module__": cls.__module__})
+
+
+@torch.compiler.disable  # Rather than a graph for each.
+def _read_all(module: nn.Module, names: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    present = [n for n in names if module._parameters.get(n) is not None]
+    return {name: getattr(module, name) for name in present}
 
 
 def gather_parameter(
