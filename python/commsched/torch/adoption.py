@@ -104,6 +104,22 @@ class AdoptedModule:
         return super().__getattr__(name)
 
 
+class AroundAdopted(FSDPModule):
+    """What a module under `fully_shard` that is not adopted tells those below it."""
+
+    def set_requires_gradient_sync(
+        self, requires_gradient_sync: bool, *, recurse: bool = True
+    ) -> None:
+        super().set_requires_gradient_sync(requires_gradient_sync, recurse=recurse)
+        if recurse:
+            _set_reduces(self.modules(), requires_gradient_sync)
+
+    def reset_iter_state(self) -> None:
+        for read in _list_reads(self.modules()):
+            read.discard()
+        super().reset_iter_state()
+
+
 class _Unsharded(UnshardHandle):
     def wait(self) -> None:
         pass
@@ -149,13 +165,14 @@ class AdoptedReplica:
 
     def _refuse(self, *args: object, **kwargs: object) -> None:
         raise RuntimeError(
-            "join, hooks for communication, and stages of torch.distributed.pipelining "
-            "do not reduce the gradients of a DistributedDataParallel that is adopted: "
-            "call commsched.torch.release first"
+            "join, hooks for communication, _set_static_graph, and stages of "
+            "torch.distributed.pipelining need the reducer of a DistributedDataParallel, "
+            "which reduces nothing while that is adopted: call commsched.torch.release "
+            "first"
         )
 
-    join_hook = register_comm_hook = _refuse
-    reducer = property(_refuse)  # Which stages ask to reduce.
+    join_hook = register_comm_hook = _set_static_graph = _refuse
+    reducer = property(_refuse)
 
     @property
     def require_backward_grad_sync(self) -> bool:
@@ -240,8 +257,12 @@ def adopt(model: nn.Module) -> nn.Module:
             _add_read(reads, tied, parameter.owners, read)
     _apply(model, reads, tied)
     for module in _list_taken(model):
-        if not _TAKEN[module].hooks:
+        if not (_TAKEN[module].hooks or isinstance(module, FSDPModule)):
             _TAKEN[module].hooks = fsdp.take_hooks(module)
+    for module in refused:
+        if _list_taken(module) and not isinstance(module, AroundAdopted):
+            cls = _take(module).cls
+            module.__class__ = type(cls.__name__, (AroundAdopted, cls), {})
     return model
 
 
