@@ -8,6 +8,7 @@
 
 #include "InlinedCalls.h"
 #include "../AssumedFusion.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
@@ -170,6 +171,8 @@ std::string StepMerger::explainKept(const PendingCall &pending,
     return "whose body is not one block";
   if (getSteadyState(callee))
     return "which is a part of a steady state";
+  if (callee->hasAttr(perDeviceAttrName))
+    return "which is the program of one device";
   if (callee.getNoInline() || func::CallOp(pending.call).getNoInline())
     return "which has 'no_inline'";
   if (numInlined > maxInlined)

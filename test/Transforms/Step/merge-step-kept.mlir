@@ -71,17 +71,24 @@ func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 // REMARK-SAME: '@f' still calls '@again', which calls itself
 // REMARK: [Missed] StepNotMerged
 // REMARK-SAME: '@f' still calls '@f', which calls itself
+// REMARK: [Missed] StepNotMerged
+// REMARK-SAME: '@f' still calls '@device', which is the program of one device
 // CHECK-LABEL: func.func @f(
 // CHECK-NEXT: call @external
 // CHECK-NEXT: call @blocks
 // CHECK-NEXT: call @again
 // CHECK-NEXT: call @f
+// CHECK-NEXT: call @device
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @external(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %b = call @blocks(%a) : (tensor<4xf32>) -> tensor<4xf32>
   %c = call @again(%b) : (tensor<4xf32>) -> tensor<4xf32>
   %d = call @f(%c) : (tensor<4xf32>) -> tensor<4xf32>
-  return %d : tensor<4xf32>
+  %e = call @device(%d) : (tensor<4xf32>) -> tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+func.func private @device(%x: tensor<4xf32>) -> tensor<4xf32> attributes {commsched.per_device} {
+  return %x : tensor<4xf32>
 }
 func.func private @external(%x: tensor<4xf32>) -> tensor<4xf32>
 func.func private @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
