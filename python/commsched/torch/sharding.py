@@ -150,11 +150,9 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
                 raise AttributeError(name) from None
             if parameter is None:
                 return None
-            whole = self.commsched_gathered.get(name)
-            needs_gradient = torch.is_grad_enabled() and parameter.requires_grad
-            if whole is None or (needs_gradient and not whole.requires_grad):
-                return self.commsched_reads[name](parameter)
-            return whole
+            if name in self.commsched_gathered:
+                return self.commsched_gathered[name]
+            return self.commsched_reads[name](parameter)
 
         def refuse(self, value):
             raise AttributeError(
@@ -171,8 +169,7 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
         # one graph with all that it calls, or is not compiled.
         before = self.commsched_gathered
         try:
-            if not torch.compiler.is_compiling():
-                self.commsched_gathered = {}
+            if not (before or torch.compiler.is_compiling()):
                 self.commsched_gathered = _read_all(self, names)
             return cls.forward(self, *args, **kwargs)
         finally:
@@ -191,7 +188,9 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
 @torch.compiler.disable  # Rather than a graph for each.
 def _read_all(module: nn.Module, names: tuple[str, ...]) -> dict[str, torch.Tensor]:
     present = [n for n in names if module._parameters.get(n) is not None]
-    return {name: getattr(module, name) for name in present}
+    # A forward without gradients may enable them.
+    with torch.set_grad_enabled(not torch.is_inference_mode_enabled()):
+        return {name: getattr(module, name) for name in present}
 
 
 def gather_parameter(
