@@ -520,6 +520,25 @@ def test_a_parameter_of_which_parts_are_used_twice_is_gathered_once(make, opt_pr
     assert [r.before["num_collectives"] for r in records.records()] == [1, 1]
 
 
+class Detached(Block):
+    """Reads one parameter without recording gradients only, and others so at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(8))
+
+    def forward(self, x):
+        with torch.no_grad():
+            scale = super().forward(x) * self.scale
+        return super().forward(x) * scale
+
+
+def test_what_is_read_without_recording_gradients(make, replica, opt_program):
+    for model in (make(Detached()), cs.adopt(replica(Detached()))):
+        run(torch.compile(model, **EAGER))
+        assert [p.grad is None for p in model.parameters()] == [True, False, False]
+
+
 class Random(Block):
     """Draws numbers, and is computed again in the backward."""
 

@@ -11,7 +11,7 @@ differs is reduced once more from then on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 import torch
 import torch.distributed as dist
@@ -42,8 +42,9 @@ class Comparison:
         self.hooks = []
 
     @torch.compiler.disable  # Of a compiled step, Dynamo would trace what hooks call.
-    def _add(self, index: int, gradient: torch.Tensor) -> None:
-        if not self.reads[index].accumulation.reduces:
+    def _add(self, index: int, gradient: Optional[torch.Tensor]) -> None:
+        # Compiled code gives none to what it uses without recording gradients.
+        if gradient is None or not self.reads[index].accumulation.reduces:
             return
         call_after_backward(self._finish)
         gradient = gradient.detach().contiguous()

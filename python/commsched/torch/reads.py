@@ -439,8 +439,10 @@ class ReadReplica(Read):
         self.averaging = parameter.register_hook(self._average)
 
     @torch.compiler.disable
-    def _average(self, gradient: torch.Tensor) -> Optional[torch.Tensor]:
-        return self._reduce(gradient) if self.accumulation.reduces else None
+    def _average(self, gradient: Optional[torch.Tensor]) -> Optional[torch.Tensor]:
+        if gradient is None or not self.accumulation.reduces:
+            return None
+        return self._reduce(gradient)
 
     def forget(self) -> None:
         super().forget()

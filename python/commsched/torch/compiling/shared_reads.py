@@ -4,7 +4,7 @@
 Each read gathers the parameter and reduces its gradient. `fully_shard` and
 `DistributedDataParallel` do that once, after the gradients of all uses are added up,
 which rounds otherwise. So one read is kept, outside of checkpointed functions if it
-is used in several.
+is used in several, and one more where no gradients are recorded.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 from torch import fx
+
+from commsched.torch.private import names
 
 #: Objects that read a parameter, with it as their attribute `parameter`, and its
 #: adopted model as `model`.
@@ -153,10 +155,16 @@ def _take_out_of(gm: fx.GraphModule, node: fx.Node, reads: list[fx.Node]) -> Non
 
 def _merge(gm: fx.GraphModule, roots: Iterable[fx.Node]) -> None:
     """Keeps the first of the reads of `roots` that are equal."""
+    records = torch.is_grad_enabled()
+    modes: dict[fx.Node, bool] = {}
+    for node in gm.graph.nodes:
+        if node.target is names.set_grad_enabled:
+            (records,) = node.args
+        modes[node] = records
     first: dict[Hashable, fx.Node] = {}
     for node in _list_reads(gm, roots):
         arguments = _freeze(gm, (node.args, node.kwargs))
-        kept = first.setdefault((node.target, arguments), node)
+        kept = first.setdefault((node.target, modes[node], arguments), node)
         if kept is not node:
             node.replace_all_uses_with(kept)
             gm.graph.erase_node(node)
