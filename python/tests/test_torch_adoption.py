@@ -218,6 +218,8 @@ def test_parameters_are_gathered_in_forwards_only(mesh):
     assert type(layer.weight) is torch.Tensor
     layer.reshard()
     assert isinstance(layer.weight, DTensor)
+    # Transforms of torch.func do not have DTensors.
+    assert torch.vmap(layer)(torch.ones(2, 1, 4)).shape == (2, 1, 4)
 
 
 def test_adopted_models_are_not_copied(mesh, replica):
@@ -401,6 +403,8 @@ def test_a_replica_is_given_back(replica):
     ):
         with pytest.raises(RuntimeError, match="join, hooks .*, _set_static_graph, and"):
             use()
+    with torch.no_grad():
+        torch.export.export(model.module, (torch.ones(1, 2),))
     with pytest.raises(RuntimeError, match="a Linear is called by itself"):
         model.module(torch.ones(1, 2))
     with model.no_sync():

@@ -28,7 +28,7 @@ from torch.utils.hooks import RemovableHandle
 
 from .compiling import records
 from .compiling.shared_reads import register_read
-from .private import call_after_backward, fsdp
+from .private import call_after_backward, fsdp, outside_transforms
 from .sharding import MixedPrecision, gather_parameter
 
 
@@ -167,9 +167,15 @@ class Read:
 
     def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
         # What is compiled is taken for a forward: code that initializes is not.
-        is_whole = torch.compiler.is_compiling() or self.is_unsharded
-        if not (is_whole or is_in_forward()):
+        if torch.compiler.is_compiling():
+            return self.read_now(parameter)
+        if not (self.is_unsharded or is_in_forward()):
             return parameter
+        with outside_transforms():
+            return self.read_now(parameter)
+
+    def read_now(self, parameter: nn.Parameter) -> torch.Tensor:
+        """The whole, whose gradient goes where it belongs just now."""
         if parameter.is_meta:
             raise RuntimeError(
                 f"parameter '{self.name}' of a {type(self.owner).__name__} has no "
@@ -407,6 +413,8 @@ class ReadReplica(Read):
         return self._reduce(pending)
 
     def read(self, parameter: nn.Parameter) -> torch.Tensor:
+        if torch.compiler.is_exporting():
+            return parameter
         if not torch.compiler.is_compiling():
             # Anomaly detection cannot check gradients that are DTensors.
             return self.read_reducing(parameter, None, None)

@@ -57,6 +57,12 @@ def call_after_backward(function: Callable[[], Any]) -> None:
     names.execution_engine.queue_callback(function)
 
 
+def outside_transforms() -> ContextManager:
+    """Computes as if no transform of torch.func were active (2.13, 2.15:
+    torch._functorch.pyfunctorch)."""
+    return names.temporarily_clear_interpreter_stack()
+
+
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:

@@ -132,6 +132,9 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     },
     # Models that are adopted.
     "adoption": {
+        "temporarily_clear_interpreter_stack": (
+            "torch._functorch.pyfunctorch.temporarily_clear_interpreter_stack"
+        ),
         "broadcast": "torch.distributed._functional_collectives.broadcast",
         "execution_engine": "torch.autograd.Variable._execution_engine",
         "module_states": "torch.distributed._composable_state._module_state_mapping",
