@@ -246,6 +246,20 @@ TEST(IterativeReordering, KeepsItsPromises) {
   checkMany(/*numProblems=*/60, /*maxNodes=*/150);
 }
 
+TEST(IterativeReordering, ComputationStaysBehindWaitsThatGoAlong) {
+  // The wait of s goes along with t. What both pass hides t, and s no longer: s
+  // has 6 too much, so two operations may be passed, and not the third.
+  TextProblem problem("s = start 10; a = 4; b = 4; c = 4; d = 4; wait s; "
+                      "t = start 10 s'; wait t");
+  IterativeReorderingOptions options;
+  options.useRuntimeEstimations = true;
+  options.commMultiplier = 1;
+  CollectiveMoves moved = need(reorderComms(problem, options)).collectives[1];
+  EXPECT_EQ(moved.moves, 2);
+  EXPECT_EQ(moved.limit, MoveLimit::Exposure);
+  EXPECT_EQ(problem.tell({moved.node, moved.obstacle}), "t b");
+}
+
 /// `problem` with costs that have nothing to do with its own.
 Problem changeCosts(const Problem &problem) {
   Problem result = copyOperations(
