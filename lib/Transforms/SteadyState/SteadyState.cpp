@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/SteadyState.h"
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -52,7 +53,7 @@ private:
                     LoopSchedulingOptions with,
                     StepLoop::DeclineFunction decline);
   void declineAll();
-  LogicalResult overlap(func::FuncOp step);
+  LogicalResult overlap(func::FuncOp step, OperationCosts &costs);
   FailureOr<bool> overlapLoop(const StepLoop &steps, OperationCosts &costs,
                               StepLoop::DeclineFunction decline);
 
@@ -308,7 +309,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   return true;
 }
 
-LogicalResult SteadyState::overlap(func::FuncOp step) {
+LogicalResult SteadyState::overlap(func::FuncOp step, OperationCosts &costs) {
   auto decline = [&](Location location, StringRef reason) {
     remark::missed(location, makeRemark("StepKept", step.getSymName()))
         << ("the step keeps its repetitions apart: " + reason).str();
@@ -318,12 +319,8 @@ LogicalResult SteadyState::overlap(func::FuncOp step) {
     decline(step.getLoc(), "it has a steady state already");
     return success();
   }
-  OperationCosts *costs = getChildAnalysis<CostAnalysis>(step).getCosts();
-  if (!costs)
-    return failure();
   std::unique_ptr<StepLoop> steps = StepLoop::create(step, decline);
-  return steps ? LogicalResult(overlapLoop(*steps, *costs, decline))
-               : success();
+  return steps ? LogicalResult(overlapLoop(*steps, costs, decline)) : success();
 }
 
 /// Says that no function of the module repeats.
@@ -349,7 +346,11 @@ void SteadyState::runOnOperation() {
       steps.push_back(function);
   if (steps.empty())
     return declineAll();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  Callees callees(getOperation(), *costs);
   for (func::FuncOp step : steps)
-    if (failed(overlap(step)))
+    if (failed(overlap(step, *costs)))
       return signalPassFailure();
 }

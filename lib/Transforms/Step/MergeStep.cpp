@@ -34,6 +34,8 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
 private:
   void mergeInto(func::FuncOp function, SymbolTable &symbols,
                  llvm::SetVector<func::FuncOp> &replaced);
+
+  bool keepsCalls = false;
 };
 
 } // namespace
@@ -64,6 +66,7 @@ void MergeStep::mergeInto(func::FuncOp function, SymbolTable &symbols,
   SmallVector<func::FuncOp> parts = inlineCalls(
       function, symbols,
       [&](func::CallOp call, func::FuncOp callee, StringRef reason) {
+        keepsCalls = true;
         remark::missed(call.getLoc(),
                        makeRemark("StepNotMerged", function.getSymName()))
             << ("'@" + function.getSymName() + "' still calls '@" +
@@ -91,7 +94,7 @@ void MergeStep::mergeInto(func::FuncOp function, SymbolTable &symbols,
 void MergeStep::runOnOperation() {
   SymbolTable symbols(getOperation());
   llvm::SetVector<func::FuncOp> replaced;
-  bool isAny = false;
+  bool isAny = keepsCalls = false;
   auto merge = [&](bool isPublic) {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() == isPublic && !function.isExternal())
@@ -103,7 +106,7 @@ void MergeStep::runOnOperation() {
   // A private function that is left is one that is called as it is.
   if (keepParts)
     merge(/*isPublic=*/false);
-  else if (!isAny)
+  else if (!isAny && !keepsCalls)
     remark::missed(getOperation().getLoc(), makeRemark("StepNotMerged", ""))
         << "no public function calls another one";
   if (!isAny)

@@ -39,3 +39,11 @@ func.func @once(%m: tensor<4xf32> {commsched.carried = 0}) -> tensor<4xf32> {
 }
 func.func private @once_prologue(tensor<4xf32> {commsched.step_argument = 0}) -> tensor<4xf32>
     attributes {commsched.steady_state = {depth = 2, role = "prologue", step = @once}}
+
+// A call takes what its callee does.
+
+// CHECK: [Missed] StepKept | {{.*}}Function=calling | Remark="the step keeps its repetitions apart: a repetition takes 140 ns, of at least 140 (the computation), and
+func.func @calling(%m: tensor<64xf32> {commsched.carried = 0}) -> tensor<64xf32> {
+  %n = call @circle(%m) : (tensor<64xf32>) -> tensor<64xf32>
+  return %n : tensor<64xf32>
+}

@@ -73,6 +73,7 @@ func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 // REMARK-SAME: '@f' still calls '@f', which calls itself
 // REMARK: [Missed] StepNotMerged
 // REMARK-SAME: '@f' still calls '@device', which is the program of one device
+// REMARK-NOT: StepNotMerged
 // CHECK-LABEL: func.func @f(
 // CHECK-NEXT: call @external
 // CHECK-NEXT: call @blocks
