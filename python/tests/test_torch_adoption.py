@@ -532,12 +532,14 @@ class Detached(Block):
         self.scale = nn.Parameter(torch.ones(8))
 
     def forward(self, x):
-        with torch.no_grad():
+        with self.mode():
             scale = super().forward(x) * self.scale
-        return super().forward(x) * scale
+        return super().forward(x) + scale
 
 
-def test_what_is_read_without_recording_gradients(make, replica, opt_program):
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_what_is_read_without_recording_gradients(make, replica, opt_program, mode):
+    Detached.mode = mode
     for model in (make(Detached()), cs.adopt(replica(Detached()))):
         run(torch.compile(model, **EAGER))
         assert [p.grad is None for p in model.parameters()] == [True, False, False]

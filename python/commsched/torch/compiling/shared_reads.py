@@ -155,16 +155,12 @@ def _take_out_of(gm: fx.GraphModule, node: fx.Node, reads: list[fx.Node]) -> Non
 
 def _merge(gm: fx.GraphModule, roots: Iterable[fx.Node]) -> None:
     """Keeps the first of the reads of `roots` that are equal."""
-    records = torch.is_grad_enabled()
-    modes: dict[fx.Node, bool] = {}
-    for node in gm.graph.nodes:
-        if node.target is names.set_grad_enabled:
-            (records,) = node.args
-        modes[node] = records
     first: dict[Hashable, fx.Node] = {}
     for node in _list_reads(gm, roots):
         arguments = _freeze(gm, (node.args, node.kwargs))
-        kept = first.setdefault((node.target, modes[node], arguments), node)
+        results = names.tree_leaves(node.meta.get("example_value"))
+        has_gradient = any(getattr(r, "requires_grad", False) for r in results)
+        kept = first.setdefault((node.target, has_gradient, arguments), node)
         if kept is not node:
             node.replace_all_uses_with(kept)
             gm.graph.erase_node(node)

@@ -50,7 +50,6 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "get_traced_code": f"{_GUARDS}.TracingContext.get_traced_code",
         "get_tracing_context": f"{_GUARDS}.TracingContext.try_get",
         "orig_code_map": "torch._dynamo.utils.orig_code_map",
-        "set_grad_enabled": "torch._C._set_grad_enabled",
         "min_cut": f"{_PARTITIONERS}.min_cut_rematerialization_partition",
         "CustomPartitionerFn": f"{_INDUCTOR}.custom_graph_pass.CustomPartitionerFn",
     },
