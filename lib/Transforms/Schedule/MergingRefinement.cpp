@@ -22,6 +22,7 @@ using namespace mlir::commsched;
 using schedule::Bucket;
 using schedule::BucketedProblem;
 using schedule::NodeId;
+using schedule::NodeKind;
 using schedule::noNode;
 using schedule::Order;
 using schedule::StepSchedule;
@@ -118,8 +119,6 @@ private:
   /// Which moves are listed: those that let a launch gather a parameter twice
   /// come last, since what they join is hard to divide again.
   enum class Twice { No, Only, Too } twice = Twice::No;
-  /// The expanded order of the best one.
-  Order order;
 };
 
 //===----------------------------------------------------------------------===//
@@ -250,11 +249,9 @@ LogicalResult MergingSearch::Refinement::listMoves() {
   const BucketedProblem &merged = *best.choice->merged;
   Result<Timeline> timeline =
       simulate(merged.getProblem(), best.step.order, stepOptions.contention);
-  Result<Order> expanded = merged.expand(best.step.order);
-  if (!timeline || !expanded)
+  if (!timeline)
     return emitError(search.function.getLoc(), "cannot be scheduled: ")
-           << (timeline ? expanded.error() : timeline.error());
-  order = std::move(*expanded);
+           << timeline.error();
   moves.clear();
   auto getPlace = [&](const Bucket &unit) {
     int32_t first = std::numeric_limits<int32_t>::max();
@@ -321,25 +318,85 @@ MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
   return trial;
 }
 
-/// The order of a merged program with everything in the place that it has in
-/// `order`, an order of the program: a merged start in that of its last member,
-/// a merged wait in that of its first.
-static Order orderMerged(const BucketedProblem &merged, const Order &order) {
-  std::vector<size_t> numMembers(merged.numBuckets());
-  Order wanted;
-  llvm::BitVector isPlaced(merged.getProblem().numNodes());
-  for (NodeId original : order) {
-    NodeId node = merged.nodeOf(original);
-    if (node == noNode || isPlaced[node])
-      continue;
-    if (int32_t bucket = merged.bucketOf(node);
-        bucket >= 0 && node == merged.startOf(bucket) &&
-        ++numMembers[bucket] < merged.bucket(bucket).starts.size())
-      continue;
-    isPlaced.set(node);
-    wanted.push_back(node);
+namespace {
+
+/// Adapts an order of a merged program to other buckets: a merged start and its
+/// copy-in take the places of the last of their members, a merged wait and its
+/// copy-out those of the first. What both have in common keeps its place.
+class OrderAdapter {
+public:
+  OrderAdapter(const BucketedProblem &from, const BucketedProblem &to)
+      : from(from), to(to), isPlaced(to.getProblem().numNodes()),
+        numPacked(to.numBuckets()), numStarted(to.numBuckets()) {}
+
+  Order adapt(const Order &order) {
+    for (NodeId node : order)
+      placeLike(node);
+    return schedule::completeOrder(to.getProblem(), placed);
   }
-  return schedule::completeOrder(merged.getProblem(), wanted);
+
+private:
+  void place(NodeId node);
+  void pack(ArrayRef<NodeId> starts);
+  void start(ArrayRef<NodeId> starts);
+  void placeLike(NodeId node);
+
+  const BucketedProblem &from, &to;
+  Order placed;
+  llvm::BitVector isPlaced;
+  /// By bucket: how many of its members were packed and started so far.
+  std::vector<size_t> numPacked, numStarted;
+};
+
+} // namespace
+
+void OrderAdapter::place(NodeId node) {
+  if (node == noNode || isPlaced[node])
+    return;
+  isPlaced.set(node);
+  placed.push_back(node);
+}
+
+void OrderAdapter::pack(ArrayRef<NodeId> starts) {
+  for (NodeId original : starts)
+    if (int32_t index = to.bucketOf(to.nodeOf(original));
+        index >= 0 && ++numPacked[index] == to.bucket(index).starts.size())
+      place(to.bucket(index).copyIn);
+}
+
+void OrderAdapter::start(ArrayRef<NodeId> starts) {
+  for (NodeId original : starts) {
+    NodeId node = to.nodeOf(original);
+    int32_t index = to.bucketOf(node);
+    if (index < 0 || ++numStarted[index] == to.bucket(index).starts.size())
+      place(node);
+  }
+}
+
+/// Places what stands for a node of the program that the order is of.
+void OrderAdapter::placeLike(NodeId node) {
+  int32_t index = from.bucketOf(node);
+  if (index < 0) {
+    NodeId original = from.originalOf(node);
+    if (from.getOriginal().kind(original) != NodeKind::Start)
+      return place(to.nodeOf(original));
+    pack(original);
+    return start(original);
+  }
+  const BucketedProblem::MergedBucket &bucket = from.bucket(index);
+  bool isPacked = bucket.copyIn != noNode;
+  if (node == (isPacked ? bucket.copyIn : bucket.start))
+    pack(bucket.starts);
+  if (node == bucket.start)
+    start(bucket.starts);
+  for (NodeId original : bucket.waits) {
+    NodeId wait = to.nodeOf(original);
+    if (node == bucket.wait)
+      place(wait);
+    else if (int32_t other = to.bucketOf(wait);
+             node == bucket.copyOut && other >= 0)
+      place(to.bucket(other).copyOut);
+  }
 }
 
 /// Sketches the trials, each from the order of the best one.
@@ -348,7 +405,9 @@ LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
   return failableParallelForEach(
       search.function.getContext(), trials, [&](Trial &trial) -> LogicalResult {
         Result<StepSchedule> step = scheduleMerged(
-            trial.choice, orderMerged(*trial.choice.merged, order),
+            trial.choice,
+            OrderAdapter(*best.choice->merged, *trial.choice.merged)
+                .adapt(best.step.order),
             schedule::sketchStepInOrders, stepOptions);
         if (!step)
           return emitError(search.function.getLoc(), "cannot be scheduled: ")
