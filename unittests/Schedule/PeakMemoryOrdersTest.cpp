@@ -14,168 +14,6 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// The sorts for peak memory literally by their descriptions: live, read and
-/// ready values are recomputed from the order so far by linear searches.
-class ReferencePeakMemoryOrders {
-public:
-  explicit ReferencePeakMemoryOrders(const Problem &problem)
-      : problem(problem) {}
-
-  Order leastPeakMemoryFirst() {
-    order.clear();
-    while (true) {
-      int64_t gap = peakSoFar() - live(order.size());
-      NodeId next = firstReady([&](NodeId node) {
-        int64_t made = madeBytes(node);
-        return std::tuple(made > gap ? made : 0, made - freedBytes(node), node);
-      });
-      if (next == noNode)
-        return order;
-      order.push_back(next);
-    }
-  }
-
-  Order breadthFirst() {
-    order.clear();
-    while (true) {
-      NodeId next = firstReady([&](NodeId node) {
-        std::set<size_t> positions;
-        for (NodeId predecessor : predecessors(node))
-          positions.insert(position(predecessor));
-        return std::pair(
-            std::vector<size_t>(positions.begin(), positions.end()), node);
-      });
-      if (next == noNode)
-        return order;
-      order.push_back(next);
-    }
-  }
-
-  Order depthFirst() {
-    order.clear();
-    std::set<NodeId> all;
-    for (NodeId node = 0; node < problem.numNodes(); ++node)
-      all.insert(node);
-    visitSmallestFirst(all);
-    return order;
-  }
-
-private:
-  void visitSmallestFirst(const std::set<NodeId> &nodes) {
-    std::set<std::pair<int64_t, NodeId>> sorted;
-    for (NodeId node : nodes)
-      sorted.insert({madeBytes(node) + readBytes(node), node});
-    for (auto [bytes, node] : sorted) {
-      if (hasRun(node, order.size()))
-        continue;
-      visitSmallestFirst(predecessors(node));
-      order.push_back(node);
-    }
-  }
-
-  template <typename KeyFn> NodeId firstReady(KeyFn keyOf) const {
-    NodeId best = noNode;
-    for (NodeId node = 0; node < problem.numNodes(); ++node)
-      if (isReady(node) && (best == noNode || keyOf(node) < keyOf(best)))
-        best = node;
-    return best;
-  }
-
-  size_t position(NodeId node) const {
-    return std::find(order.begin(), order.end(), node) - order.begin();
-  }
-  bool hasRun(NodeId node, size_t end) const { return position(node) < end; }
-
-  std::set<NodeId> predecessors(NodeId node) const {
-    std::set<NodeId> nodes;
-    for (DependenceEnd end : problem.predecessors(node))
-      nodes.insert(end.node);
-    return nodes;
-  }
-  bool isReady(NodeId node) const {
-    for (NodeId predecessor : predecessors(node))
-      if (!hasRun(predecessor, order.size()))
-        return false;
-    return !hasRun(node, order.size());
-  }
-
-  std::set<NodeId> readers(BufferId id) const {
-    ArrayView<NodeId> users = problem.users(id);
-    std::set<NodeId> nodes(users.begin(), users.end());
-    nodes.erase(problem.buffer(id).producer);
-    return nodes;
-  }
-  /// Whether the buffer is gone when the first `end` operations have run.
-  bool isFreed(BufferId id, size_t end) const {
-    const Buffer &buffer = problem.buffer(id);
-    if (!buffer.freed || (buffer.producer == noNode && readers(id).empty()))
-      return false;
-    if (buffer.producer != noNode && !hasRun(buffer.producer, end))
-      return false;
-    for (NodeId reader : readers(id))
-      if (!hasRun(reader, end))
-        return false;
-    return true;
-  }
-
-  /// Live bytes when the first `end` operations have run.
-  int64_t live(size_t end) const {
-    int64_t bytes = 0;
-    for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-      const Buffer &buffer = problem.buffer(id);
-      bool isMade = buffer.producer == noNode || hasRun(buffer.producer, end);
-      bytes += isMade && !isFreed(id, end) ? buffer.bytes : 0;
-    }
-    return bytes;
-  }
-  int64_t peakSoFar() const {
-    // What stays to the end will be live together at some time.
-    int64_t peak = 0;
-    for (BufferId id = 0; id < problem.numBuffers(); ++id)
-      if (!problem.buffer(id).freed ||
-          (problem.buffer(id).producer == noNode && problem.users(id).empty()))
-        peak += problem.buffer(id).bytes;
-    peak = std::max(peak, live(0));
-    for (size_t end = 0; end < order.size(); ++end)
-      peak = std::max(peak, live(end) + madeBytes(order[end]));
-    return peak;
-  }
-
-  int64_t madeBytes(NodeId node) const {
-    int64_t bytes = 0;
-    for (BufferId id : problem.buffersMadeBy(node))
-      bytes += problem.buffer(id).bytes;
-    return bytes;
-  }
-  int64_t readBytes(NodeId node) const {
-    int64_t bytes = 0;
-    for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-      bool isKeptArgument =
-          problem.buffer(id).producer == noNode && !problem.buffer(id).freed;
-      if (!isKeptArgument && readers(id).count(node))
-        bytes += problem.buffer(id).bytes;
-    }
-    return bytes;
-  }
-  /// What would go if `node` ran now.
-  int64_t freedBytes(NodeId node) const {
-    int64_t bytes = 0;
-    for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-      const Buffer &buffer = problem.buffer(id);
-      std::set<NodeId> open = readers(id);
-      for (NodeId done : order)
-        open.erase(done);
-      bool isLast = open == std::set<NodeId>{node} ||
-                    (open.empty() && buffer.producer == node);
-      bytes += buffer.freed && isLast ? buffer.bytes : 0;
-    }
-    return bytes;
-  }
-
-  const Problem &problem;
-  Order order;
-};
-
 constexpr PeakMemoryMethod incoming = PeakMemoryMethod::Incoming;
 constexpr PeakMemoryMethod lpmf = PeakMemoryMethod::LeastPeakMemoryFirst;
 constexpr PeakMemoryMethod bfs = PeakMemoryMethod::BreadthFirst;
@@ -199,15 +37,11 @@ std::vector<int64_t> peaks(const Problem &problem) {
 
 /// Two products of one input and a product of each, summed; the first two are
 /// returned, for the backward pass, and the sum.
-Problem makeTwoBranches() {
-  return TextProblem(R"(
+TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
+  TextProblem problem(R"(
     x = arg 8192!; wide1 = 1 x -> 81920!; narrow1 = 1 x -> 8192!
     narrow2 = 1 wide1 -> 8192; wide2 = 1 narrow1 -> 81920
     sum1 = 1 narrow2 -> 4; sum2 = 1 wide2 -> 40; sum = 1 sum1 sum2 -> 4!)");
-}
-
-TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
-  Problem problem = makeTwoBranches();
   EXPECT_EQ(peaks(problem),
             (std::vector<int64_t>{188420, 180268, 188420, 180268}));
   PeakMemoryChoice choice = need(choosePeakMemoryOrder(problem));
@@ -244,6 +78,17 @@ TEST(PeakMemoryOrders, RejectsAUseThatDependsOnNothing) {
       "it");
 }
 
+TEST(PeakMemoryOrders, ReadsCountOnceAndNotByTheProducer) {
+  Problem problem;
+  for (int64_t bytes : {8, 9, 2, 14})
+    problem.addBuffer(bytes, addCompute(problem, 1), /*freed=*/true);
+  problem.addDependence(0, 2, DependenceKind::Data);
+  for (NodeId user : {0, 2, 2})
+    problem.addUse(0, user);
+  problem.finalize();
+  EXPECT_EQ(need(sortDepthFirst(problem)), programOrder(problem));
+}
+
 /// Everything ready at once, and one chain: neither may take the square of the
 /// operations, nor a recursion as deep.
 TEST(PeakMemoryOrders, WideAndDeep) {
@@ -262,18 +107,16 @@ TEST(PeakMemoryOrders, WideAndDeep) {
   }
 }
 
-TEST(PeakMemoryOrders, AgreeWithTheReference) {
+// python/tests/test_inductor_parity.py compares the sorts with PyTorch's.
+TEST(PeakMemoryOrders, TheSmallestPeakIsChosen) {
   std::map<PeakMemoryMethod, int> chosen;
-  for (uint64_t seed : Seeds(1000)) {
+  for (uint64_t seed : Seeds(4000)) {
     RandomProblemOptions options;
     options.maxNodes = seed % 10 == 0 ? 40 : 15;
     options.shuffleProgram = seed % 3 == 0;
     Problem problem = makeRandomProblem(seed, options);
-    ReferencePeakMemoryOrders reference(problem);
-    ASSERT_EQ(need(sortLeastPeakMemoryFirst(problem)),
-              reference.leastPeakMemoryFirst());
-    ASSERT_EQ(need(sortBreadthFirst(problem)), reference.breadthFirst());
-    ASSERT_EQ(need(sortDepthFirst(problem)), reference.depthFirst());
+    ASSERT_TRUE(sortLeastPeakMemoryFirst(problem) &&
+                sortBreadthFirst(problem) && sortDepthFirst(problem));
     if (!verify(problem, programOrder(problem)))
       continue;
     PeakMemoryChoice choice = need(choosePeakMemoryOrder(problem));
