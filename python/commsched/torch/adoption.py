@@ -370,7 +370,7 @@ def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
     for owner, by_name in reads.items():
         _take(owner)
         owner.__class__ = _make_uncopied_class(type(owner))
-        gather_on_read(owner, by_name)
+        gather_on_read(owner, by_name, is_once=True)
     if tied.reads:
         _take(model)
         model.__class__ = tied.make_class(type(model))

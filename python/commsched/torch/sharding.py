@@ -117,13 +117,17 @@ def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:
 
 
 def gather_on_read(
-    module: nn.Module, reads: dict[str, Callable[[nn.Parameter], torch.Tensor]]
+    module: nn.Module,
+    reads: dict[str, Callable[[nn.Parameter], torch.Tensor]],
+    *,
+    is_once: bool = False,
 ) -> None:
-    """Give ``module`` a class in which reading a parameter calls its function."""
+    """Give ``module`` a class in which reading a parameter calls its function, or if
+    `is_once`, its forward calls those of all parameters once, before it begins."""
     # Graphs that read a DTensor have its mesh.
     random_states.put_before_objects()
     vars(module).update({_READS: reads, _GATHERED: {}})
-    module.__class__ = _make_reading_class(type(module), tuple(reads))
+    module.__class__ = _make_reading_class(type(module), tuple(reads), is_once)
 
 
 def forget_reads(module: nn.Module) -> None:
@@ -138,7 +142,7 @@ _READS, _GATHERED = "commsched_reads", "commsched_gathered"
 
 
 @functools.cache
-def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
+def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> type:
     """Modules of one class stay of one class, so that one compiled graph does for
     all blocks of a model that is compiled block by block."""
 
@@ -177,7 +181,7 @@ def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
                 self.commsched_gathered = before
 
     attributes = {name: gathered(name) for name in names}
-    if not cls.__module__.startswith("torch.nn."):
+    if is_once and not cls.__module__.startswith("torch.nn."):
         # How often the forward reads may depend on data, which ranks do not share.
         # Dynamo counts what it compiles by code.
         forward.__code__ = forward.__code__.replace()
