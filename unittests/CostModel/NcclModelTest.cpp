@@ -40,6 +40,11 @@ Target makeHopper() {
 using Kind = CollectiveKind;
 using Algorithm = NcclAlgorithm;
 using Protocol = NcclProtocol;
+constexpr Kind AllGather = Kind::AllGather, AllReduce = Kind::AllReduce;
+constexpr Algorithm Ring = Algorithm::Ring, Tree = Algorithm::Tree,
+                    NVLS = Algorithm::NVLS, PAT = Algorithm::PAT;
+constexpr Protocol LL = Protocol::LL, LL128 = Protocol::LL128,
+                   Simple = Protocol::Simple;
 
 std::optional<double> findUs(const Target &target, const CollectiveQuery &query,
                              Algorithm algorithm, Protocol protocol) {
@@ -59,98 +64,79 @@ int64_t timeNs(const Target &target, const CollectiveQuery &query) {
 TEST(NcclModel, RingOnOneNode) {
   Target t = makeHopper();
   // Simple: latency 8.4 + 7 * 3.4 = 32.2; rate 360 * 8 / 7.
-  expectUs(t, {Kind::AllGather, gigabyte, 8, 8}, Algorithm::Ring,
-           Protocol::Simple, 32.2 + 2430.5556);
+  expectUs(t, {AllGather, gigabyte, 8, 8}, Ring, Simple, 32.2 + 2430.5556);
   // LL: 6.6 + 14 * 0.6 = 15; rate min(141, 180) * 8 / 14 = 80.5714.
-  expectUs(t, {Kind::AllReduce, 65536, 8, 8}, Algorithm::Ring, Protocol::LL,
-           15.0 + 0.81339);
+  expectUs(t, {AllReduce, 65536, 8, 8}, Ring, LL, 15.0 + 0.81339);
   // LL128: 14 + 7 * 1.9 = 27.3; rate min(0.92 * 360, 12 * 36.7) * 8 / 7.
-  expectUs(t, {Kind::ReduceScatter, 16777216, 8, 8}, Algorithm::Ring,
-           Protocol::LL128, 27.3 + 44.3239);
+  expectUs(t, {Kind::ReduceScatter, 16777216, 8, 8}, Ring, LL128,
+           27.3 + 44.3239);
   // Broadcast: 8.4 + 3.4; rate 360.
-  expectUs(t, {Kind::Broadcast, gigabyte, 8, 8}, Algorithm::Ring,
-           Protocol::Simple, 11.8 + 2777.7778);
+  expectUs(t, {Kind::Broadcast, gigabyte, 8, 8}, Ring, Simple,
+           11.8 + 2777.7778);
 }
 
 TEST(NcclModel, TreeWithCorrection) {
   Target t = makeHopper();
   // LL at 64 KiB, bin log2(1024) = 10, factor 0.6: latency 6.8 + 2 * 7 * 0.6;
   // rate 0.92 * 360 / 3.8 * 0.5 * 0.6 = 26.1474.
-  expectUs(t, {Kind::AllReduce, 65536, 8, 8}, Algorithm::Tree, Protocol::LL,
-           15.2 + 2.50640);
+  expectUs(t, {AllReduce, 65536, 8, 8}, Tree, LL, 15.2 + 2.50640);
   // LL128 at 1 MiB, bin 14, factor 0.6: 14 + 14 * 1.25 = 31.5;
   // rate 331.2 * 7 / 9 * 0.5 * 0.6 = 77.28.
-  expectUs(t, {Kind::AllReduce, 1048576, 8, 8}, Algorithm::Tree,
-           Protocol::LL128, 31.5 + 13.5685);
+  expectUs(t, {AllReduce, 1048576, 8, 8}, Tree, LL128, 31.5 + 13.5685);
 }
 
 TEST(NcclModel, TwoNodes) {
   Target t = makeHopper();
   // Tree: the NIC may be crossed at twice its 200 GB/s a node, capped by the
   // node's 360: 0.92 * 360 * 0.5 = 165.6. Latency 8.4 + 2 * (7 * 4 + 14).
-  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Tree,
-           Protocol::Simple, 92.4 + 6038.6473);
+  expectUs(t, {AllReduce, gigabyte, 16, 8}, Tree, Simple, 92.4 + 6038.6473);
   // Ring: (8.4 + 28 * 3.4 + 2 * 14) * 1.4; rate 200 * 16 / 30.
-  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Ring,
-           Protocol::Simple, 184.24 + 9375);
+  expectUs(t, {AllReduce, gigabyte, 16, 8}, Ring, Simple, 184.24 + 9375);
   // Below 64 bytes for each of 16 channels and 16 ranks there is no plateau:
   // 131.6 us, and 16000 bytes at 106.667 GB/s.
-  expectUs(t, {Kind::AllReduce, 16000, 16, 8}, Algorithm::Ring,
-           Protocol::Simple, 131.6 + 0.15);
+  expectUs(t, {AllReduce, 16000, 16, 8}, Ring, Simple, 131.6 + 0.15);
   // An AMD host posts in 2 us, three times that for Simple:
   // (8.4 + 28 * 6 + 2 * 14) * 1.4.
   t.amdCpu = 1;
-  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Ring,
-           Protocol::Simple, 286.16 + 9375);
+  expectUs(t, {AllReduce, gigabyte, 16, 8}, Ring, Simple, 286.16 + 9375);
   // LL is capped by the host, AMD on two nodes: 22.5; 6.6 + 28 * 2 + 2 * 2.7;
   // rate 22.5 * 16 / 30 = 12.
-  expectUs(t, {Kind::AllReduce, 120000, 16, 8}, Algorithm::Ring, Protocol::LL,
-           68.0 + 10);
+  expectUs(t, {AllReduce, 120000, 16, 8}, Ring, LL, 68.0 + 10);
   // The network's latency counts twice for Simple: tree 92.4 + 2 * 2 * 5.
   t.netLatencyUs = 5;
-  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Tree,
-           Protocol::Simple, 112.4 + 6038.6473);
+  expectUs(t, {AllReduce, gigabyte, 16, 8}, Tree, Simple, 112.4 + 6038.6473);
 }
 
 TEST(NcclModel, NvlsFamily) {
   Target t = makeHopper();
   // 370.8 / 9 = 41.2 fits channels of 40: 8 * 2 * 40 * 0.85 * 7 / 8 = 476;
   // 476 * 8 / 14 = 272.
-  expectUs(t, {Kind::AllReduce, gigabyte, 8, 8}, Algorithm::NVLS,
-           Protocol::Simple, 25 + 3676.4706);
+  expectUs(t, {AllReduce, gigabyte, 8, 8}, NVLS, Simple, 25 + 3676.4706);
   // Gathers use one direction: 8 * 40 * 0.85 * (7 / 8) ^ 2 = 208.25.
-  expectUs(t, {Kind::AllGather, gigabyte, 8, 8}, Algorithm::NVLS,
-           Protocol::Simple, 25 + 4801.9208);
+  expectUs(t, {AllGather, gigabyte, 8, 8}, NVLS, Simple, 25 + 4801.9208);
   // Four nodes with 48 GB/s NICs: min(59.5, 48, 45.5) * 8 * 32 / 62;
   // latency 25 + 2 * 2 * 20.9.
   t.nicGBs = 48;
-  expectUs(t, {Kind::AllReduce, gigabyte, 32, 8}, Algorithm::NVLSTree,
-           Protocol::Simple, 108.6 + 5322.8022);
+  expectUs(t, {AllReduce, gigabyte, 32, 8}, Algorithm::NVLSTree, Simple,
+           108.6 + 5322.8022);
   // Eight nodes whose switches reduce: min(59.5, 48) * 8 * 64 / 126; 25 + 18.
-  EXPECT_FALSE(findUs(t, {Kind::AllReduce, gigabyte, 64, 8}, Algorithm::NVLS,
-                      Protocol::Simple));
+  EXPECT_FALSE(findUs(t, {AllReduce, gigabyte, 64, 8}, NVLS, Simple));
   t.collnet = 1;
-  expectUs(t, {Kind::AllReduce, gigabyte, 64, 8}, Algorithm::NVLS,
-           Protocol::Simple, 43 + 5126.9531);
+  expectUs(t, {AllReduce, gigabyte, 64, 8}, NVLS, Simple, 43 + 5126.9531);
 }
 
 TEST(NcclModel, PatNeedsOneRankANode) {
   Target t = makeHopper();
   // 0.75 * 25 = 18.75; latency 8 + 2 * 14 / 3.5 + 2.8 * 4.
-  expectUs(t, {Kind::AllGather, 1000000, 4, 1}, Algorithm::PAT,
-           Protocol::Simple, 27.2 + 53.3333);
-  EXPECT_FALSE(findUs(t, {Kind::AllGather, 1000000, 4, 2}, Algorithm::PAT,
-                      Protocol::Simple));
-  EXPECT_FALSE(findUs(t, {Kind::AllReduce, 1000000, 4, 1}, Algorithm::PAT,
-                      Protocol::Simple));
+  expectUs(t, {AllGather, 1000000, 4, 1}, PAT, Simple, 27.2 + 53.3333);
+  EXPECT_FALSE(findUs(t, {AllGather, 1000000, 4, 2}, PAT, Simple));
+  EXPECT_FALSE(findUs(t, {AllReduce, 1000000, 4, 1}, PAT, Simple));
 }
 
 TEST(NcclModel, Gating) {
   Target t = makeHopper();
   auto ll128 = [&](int32_t ranks) {
-    return findUs(t, {Kind::AllReduce, 1000, ranks, 8}, Algorithm::Ring,
-                  Protocol::LL128)
-        .has_value();
+    return findUs(t, {AllReduce, 1000, ranks, 8}, Ring, LL128).has_value();
   };
   EXPECT_TRUE(ll128(8));
   EXPECT_TRUE(ll128(16));
@@ -162,9 +148,7 @@ TEST(NcclModel, Gating) {
   auto nvls = [&](double capability) {
     Target other = makeHopper();
     other.computeCapability = capability;
-    return findUs(other, {Kind::AllReduce, 1000, 8, 8}, Algorithm::NVLS,
-                  Protocol::Simple)
-        .has_value();
+    return findUs(other, {AllReduce, 1000, 8, 8}, NVLS, Simple).has_value();
   };
   EXPECT_TRUE(nvls(100));
   EXPECT_FALSE(nvls(80));
@@ -173,13 +157,12 @@ TEST(NcclModel, Gating) {
 TEST(NcclModel, SmallestTimeWins) {
   NcclModel model(makeHopper());
   auto winner = [&](int64_t bytes) {
-    NcclEstimate e = model.estimate({Kind::AllReduce, bytes, 8, 8});
+    NcclEstimate e = model.estimate({AllReduce, bytes, 8, 8});
     return std::make_pair(e.algorithm, e.protocol);
   };
-  EXPECT_EQ(winner(1024), std::make_pair(Algorithm::Ring, Protocol::LL));
-  EXPECT_EQ(winner(gigabyte),
-            std::make_pair(Algorithm::NVLS, Protocol::Simple));
-  EXPECT_EQ(model.estimate({Kind::AllReduce, gigabyte, 8, 8}).timeNs, 3701471);
+  EXPECT_EQ(winner(1024), std::make_pair(Ring, LL));
+  EXPECT_EQ(winner(gigabyte), std::make_pair(NVLS, Simple));
+  EXPECT_EQ(model.estimate({AllReduce, gigabyte, 8, 8}).timeNs, 3701471);
 }
 
 TEST(NcclModel, PointToPointAndBarrier) {
@@ -205,14 +188,14 @@ TEST(NcclModel, TermsBeyondNccl) {
   t.collectiveLaunchUs = 10;
   t.localCopyGBs = 1000;
   // 32.2 + 2430.5556 + 10 + 125 us.
-  EXPECT_EQ(timeNs(t, {Kind::AllGather, gigabyte, 8, 8}), 2597756);
+  EXPECT_EQ(timeNs(t, {AllGather, gigabyte, 8, 8}), 2597756);
   t.localReduceGBs = 500;
   // 32.2 + 2430.5556 + 10 + 250 us.
   EXPECT_EQ(timeNs(t, {Kind::ReduceScatter, gigabyte, 8, 8}), 2722756);
   // NVLS reduces in the switch; the first 100 MB take twice as long:
   // 25 + 3676.4706 + 367.6471 + 10 us.
   t.fillBytes = 100000000;
-  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 8, 8}), 4079118);
+  EXPECT_EQ(timeNs(t, {AllReduce, gigabyte, 8, 8}), 4079118);
 }
 
 TEST(NcclModel, NetworkFill) {
@@ -221,21 +204,20 @@ TEST(NcclModel, NetworkFill) {
   t.netFillBytes = 100000000;
   // Four nodes are two levels: 200 MB more at 187.871 GB/s, and the 5431.4022
   // us of the NVLS tree.
-  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 32, 8}), 6495963);
+  EXPECT_EQ(timeNs(t, {AllReduce, gigabyte, 32, 8}), 6495963);
   // Point to point has one level: 22.4 us and 1.1 GB at 48 GB/s.
   EXPECT_EQ(timeNs(t, {Kind::Permute, gigabyte, 32, 8}), 22939067);
   // The network's switches reduce: nothing to fill.
   t.collnet = 1;
-  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 64, 8}), 5169953);
+  EXPECT_EQ(timeNs(t, {AllReduce, gigabyte, 64, 8}), 5169953);
 }
 
 /// A channel runs its share of several tensors one after the other.
 TEST(NcclModel, SeveralTensors) {
   Target t = makeHopper();
   auto ring = [&](int32_t ranks, int32_t tensors) {
-    return *NcclModel(t).candidateUs(
-        {Kind::AllReduce, gigabyte, ranks, 8, tensors}, Algorithm::Ring,
-        Protocol::Simple);
+    return *NcclModel(t).candidateUs({AllReduce, gigabyte, ranks, 8, tensors},
+                                     Ring, Simple);
   };
   // One node: 56 us of latency, 8.4 + 14 * 3.4, for each 24 tensors; the search
   // found 12 channels, of which the library makes two each. Rate 360 * 8 / 14.
@@ -249,12 +231,11 @@ TEST(NcclModel, SeveralTensors) {
   EXPECT_NEAR(ring(16, 17), 2 * 184.24 + 9375, 1e-3);
   // The tree and NVLS take ten rounds of 24 at once.
   auto others = [&](NcclAlgorithm algorithm, int32_t tensors) {
-    return *NcclModel(t).candidateUs({Kind::AllReduce, gigabyte, 8, 8, tensors},
-                                     algorithm, Protocol::Simple);
+    return *NcclModel(t).candidateUs({AllReduce, gigabyte, 8, 8, tensors},
+                                     algorithm, Simple);
   };
   for (auto [algorithm, latency] :
-       {std::make_pair(Algorithm::Tree, 8.4 + 14 * 4),
-        std::make_pair(Algorithm::NVLS, 25.0)}) {
+       {std::make_pair(Tree, 8.4 + 14 * 4), std::make_pair(NVLS, 25.0)}) {
     double one = others(algorithm, 1);
     EXPECT_EQ(others(algorithm, 240), one);
     EXPECT_NEAR(others(algorithm, 241), one + latency, 1e-6);
@@ -319,12 +300,12 @@ TEST(NcclModel, HugeSizesSaturate) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   Target t = makeHopper();
   t.nicGBs = 1e-3;
-  EXPECT_EQ(timeNs(t, {Kind::AllReduce, huge, 64, 8}), huge);
-  EXPECT_GT(NcclModel(makeHopper())
-                .estimate({Kind::AllReduce, huge,
-                           std::numeric_limits<int32_t>::max(), 8})
-                .timeNs,
-            0);
+  EXPECT_EQ(timeNs(t, {AllReduce, huge, 64, 8}), huge);
+  EXPECT_GT(
+      NcclModel(makeHopper())
+          .estimate({AllReduce, huge, std::numeric_limits<int32_t>::max(), 8})
+          .timeNs,
+      0);
 }
 
 /// Powers of two from 1 B to 64 GiB, their neighbours and points between.
@@ -372,8 +353,8 @@ TEST(NcclMonotone, NcclItselfIsNot) {
   target.computeCapability = 90;
   NcclModel model(target);
   auto tree = [&](int64_t bytes) {
-    return *model.candidateUs({CollectiveKind::AllReduce, bytes, 8, 8},
-                              NcclAlgorithm::Tree, NcclProtocol::LL);
+    return *model.candidateUs({CollectiveKind::AllReduce, bytes, 8, 8}, Tree,
+                              LL);
   };
   int64_t step = int64_t(64) << 17;
   EXPECT_LT(tree(step), tree(step - 1));
@@ -387,9 +368,8 @@ TEST(NcclMonotone, EqualsNcclAwayFromDrops) {
   NcclModel model(target);
   CollectiveQuery query{CollectiveKind::AllReduce, 2048, 16, 8};
   double best = 1e9;
-  for (NcclAlgorithm algorithm : {NcclAlgorithm::Tree, NcclAlgorithm::Ring})
-    for (NcclProtocol protocol :
-         {NcclProtocol::LL, NcclProtocol::LL128, NcclProtocol::Simple})
+  for (NcclAlgorithm algorithm : {Tree, Ring})
+    for (NcclProtocol protocol : {LL, LL128, Simple})
       best = std::min(best, *model.candidateUs(query, algorithm, protocol));
   EXPECT_NEAR(model.estimate(query).timeNs, 1000 * best, 0.5);
 }
