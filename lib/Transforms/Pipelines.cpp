@@ -321,10 +321,8 @@ void Pipeline::build(OpPassManager &manager) const {
     return;
   addPartition(manager);
   manager.addPass(createMergeStep({/*keepParts=*/!steadyState}));
-  // Of what has become another program.
-  AssumeFusionOptions renewed;
-  renewed.renew = true;
-  manager.addPass(createAssumeFusion(renewed));
+  // What was assumed holds for another program.
+  manager.addPass(createSetCosts());
   OpPassManager functions(func::FuncOp::getOperationName());
   addPreparation(functions);
   if (!frontier.empty() && (steadyState || !hasBytes())) {
@@ -361,7 +359,7 @@ void Pipeline::build(OpPassManager &manager) const {
     steady.chooseImplementations = hasChoice();
     manager.addPass(createSteadyState(std::move(steady)));
   }
-  manager.addPass(createAssumeFusion(std::move(renewed)));
+  manager.addPass(createSetCosts());
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,7 +35,7 @@ def schedule_text(
     flags = options.pipeline_flags()
     if not fused:
         return _once("schedule", text, options, flags, reports=True)
-    first = ("--commsched-assume-fusion",)
+    first = ("--commsched-set-costs=assume-fusion",)
     return _once("schedule fused", text, options, flags, True, first)
 
 
