@@ -27,7 +27,7 @@ from torch.distributed.tensor import (
     distribute_tensor,
 )
 
-from .private import random_states
+from .private import cache_keys, random_states
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +126,7 @@ def gather_on_read(
     `is_once`, its forward calls those of all parameters once, before it begins."""
     # Graphs that read a DTensor have its mesh.
     random_states.put_before_objects()
+    cache_keys.tell_shards_apart()
     vars(module).update({_READS: reads, _GATHERED: {}})
     module.__class__ = _make_reading_class(type(module), tuple(reads), is_once)
 

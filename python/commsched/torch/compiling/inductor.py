@@ -40,7 +40,7 @@ from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.store import current_job
-from commsched.torch.private import names
+from commsched.torch.private import cache_keys, names
 from commsched.torch.private import scheduler as private_scheduler
 from commsched.torch.private.names import (
     CustomGraphPass,
@@ -138,6 +138,7 @@ def settings_of(
     """Returns Inductor's settings `given` and those of the passes here;
     `schedule` makes another than SchedulePass of its arguments."""
     _carry_contracts()
+    cache_keys.tell_shards_apart()
     settings = {**given, **required(given)}
     before_fusion = user_pass("_pre_fusion_custom_pass", given)
     after_fusion = user_pass("_post_fusion_custom_pass", given)

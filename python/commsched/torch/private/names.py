@@ -159,6 +159,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "get_mutated_tensors": (
             "torch._higher_order_ops.triton_kernel_wrap.get_mutated_tensors"
         ),
+        "hash_distributed": f"{_SHARDING}.DTensor._stable_hash_for_caching",
         "offload_ops": "torch._functorch._activation_offloading.offload_ops",
         "is_non_overlapping_and_dense_or_false": (
             "torch._prims_common.is_non_overlapping_and_dense_or_false"
