@@ -219,7 +219,9 @@ def test_parameters_are_gathered_in_forwards_only(mesh):
     layer.reshard()
     assert isinstance(layer.weight, DTensor)
     # Transforms of torch.func do not have DTensors.
-    assert torch.vmap(layer)(torch.ones(2, 1, 4)).shape == (2, 1, 4)
+    compiled = torch.compile(lambda x: torch.vmap(layer)(x), backend="aot_eager")
+    for call in (torch.vmap(layer), compiled):
+        assert call(torch.ones(2, 1, 4)).shape == (2, 1, 4)
 
 
 def test_adopted_models_are_not_copied(mesh, replica):

@@ -28,7 +28,7 @@ from torch.utils.hooks import RemovableHandle
 
 from .compiling import records
 from .compiling.shared_reads import register_read
-from .private import call_after_backward, fsdp, outside_transforms
+from .private import call_after_backward, fsdp
 from .sharding import MixedPrecision, gather_parameter
 
 
@@ -167,12 +167,9 @@ class Read:
 
     def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
         # What is compiled is taken for a forward: code that initializes is not.
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or self.is_unsharded or is_in_forward():
             return self.read_now(parameter)
-        if not (self.is_unsharded or is_in_forward()):
-            return parameter
-        with outside_transforms():
-            return self.read_now(parameter)
+        return parameter
 
     def read_now(self, parameter: nn.Parameter) -> torch.Tensor:
         """The whole, whose gradient goes where it belongs just now."""

@@ -27,7 +27,12 @@ from torch.distributed.tensor import (
     distribute_tensor,
 )
 
-from .private import cache_keys, random_states
+from .private import (
+    cache_keys,
+    is_transforming,
+    outside_transforms,
+    random_states,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +57,9 @@ def shard_parameters(
 
     Earlier dimensions of the mesh replicate; all dimensions of a mesh of
     several have names. The parameters have their values, equal on all ranks,
-    and the optimizer is made afterwards, of ``model.parameters()``.
+    and the optimizer is made afterwards, of ``model.parameters()``. A forward
+    that is not compiled gathers where it reads: all ranks have to read alike,
+    whatever their data.
 
     A dimension 0 that the shards do not divide is split as ``torch.chunk``
     does and padded for the collectives, as ``DTensor`` defines it; a parameter
@@ -157,6 +164,8 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
                 return None
             if name in self.commsched_gathered:
                 return self.commsched_gathered[name]
+            if is_transforming():
+                return _read_outside(self.commsched_reads[name], parameter)
             return self.commsched_reads[name](parameter)
 
         def refuse(self, value):
@@ -167,6 +176,16 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
             )
 
         return property(read, refuse)
+
+    attributes = {name: gathered(name) for name in names}
+    if is_once and not cls.__module__.startswith("torch.nn."):
+        # How often the forward reads may depend on data, which ranks do not share.
+        attributes["forward"] = _make_forward(cls, names)
+    return type(cls.__name__, (cls,), {**attributes, "__module__": cls.__module__})
+
+
+def _make_forward(cls: type, names: tuple[str, ...]) -> Callable:
+    """The forward of ``cls``, with all parameters read before it."""
 
     @functools.wraps(cls.forward)
     def forward(self, *args, **kwargs):
@@ -181,13 +200,15 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
             if not torch.compiler.is_compiling():
                 self.commsched_gathered = before
 
-    attributes = {name: gathered(name) for name in names}
-    if is_once and not cls.__module__.startswith("torch.nn."):
-        # How often the forward reads may depend on data, which ranks do not share.
-        # Dynamo counts what it compiles by code.
-        forward.__code__ = forward.__code__.replace()
-        attributes["forward"] = forward
-    return type(cls.__name__, (cls,), {**attributes, "__module__": cls.__module__})
+    # Dynamo counts what it compiles by code.
+    forward.__code__ = forward.__code__.replace()
+    return forward
+
+
+@torch.compiler.disable(reason="transforms of torch.func do not have DTensors")
+def _read_outside(read: Callable, parameter: nn.Parameter) -> torch.Tensor:
+    with outside_transforms():
+        return read(parameter)
 
 
 @torch.compiler.disable  # Rather than a graph for each.

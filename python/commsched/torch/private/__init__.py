@@ -63,6 +63,16 @@ def outside_transforms() -> ContextManager:
     return names.temporarily_clear_interpreter_stack()
 
 
+@torch.compiler.assume_constant_result
+def is_transforming() -> bool:
+    """Whether a transform of torch.func is active; traced code has it while it is
+    traced (2.13, 2.15: torch._functorch.pyfunctorch)."""
+    return (
+        names.has("peek_interpreter_stack")
+        and names.peek_interpreter_stack() is not None
+    )
+
+
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:

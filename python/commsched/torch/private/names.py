@@ -160,6 +160,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
             "torch._higher_order_ops.triton_kernel_wrap.get_mutated_tensors"
         ),
         "hash_distributed": f"{_SHARDING}.DTensor._stable_hash_for_caching",
+        "peek_interpreter_stack": "torch._C._functorch.peek_interpreter_stack",
         "offload_ops": "torch._functorch._activation_offloading.offload_ops",
         "is_non_overlapping_and_dense_or_false": (
             "torch._prims_common.is_non_overlapping_and_dense_or_false"
