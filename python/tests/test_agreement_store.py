@@ -82,14 +82,11 @@ def _graph(rows=8, group="g", padded=False, count=3):
 
 
 def _plan(*order):
-    return Plan(
-        order=tuple(f"gather_{i}" for i in order)
-        + tuple(f"wait_{i}" for i in order)
-    )
+    return Plan(order=tuple(f"{w}_{i}" for w in ("gather", "wait") for i in order))
 
 
 def _agree(gm, plan, options=Options(timeout=5), reason=""):
-    launches = Launches.of(gm.graph)
+    launches = Launches.of(gm.graph, roles={"x0": "parameter", "x1": "parameter"})
     return agreement.agree(launches, "forward", "0/0", plan, options, reason)
 
 
@@ -122,11 +119,8 @@ def test_the_first_plan_holds_for_all_and_for_good(ranks):
 @pytest.mark.parametrize(
     "plan, longest, reason",
     [(None, 10**6, "no program"), (_plan(2, 1, 0), 10, "10 bytes")],
-    ids=["none", "too long"],
 )
-def test_the_first_rank_without_a_plan_decides_too(
-    ranks, monkeypatch, plan, longest, reason
-):
+def test_a_first_without_a_plan_decides_too(ranks, monkeypatch, plan, longest, reason):
     ranks.start(0)
     with monkeypatch.context() as patch:
         patch.setattr(agreement, "LONGEST", longest)
@@ -150,10 +144,9 @@ def test_a_rank_keeps_its_own_plan_if_it_launches_alike(ranks):
 @pytest.mark.parametrize("mode", ["copy", "coalesced"])
 def test_buckets_are_part_of_what_is_launched(ranks, mode):
     def merged(mode):
-        starts, waits = ("gather_0", "gather_1"), ("wait_0", "wait_1")
-        bucket = Bucket("all_gather", mode, starts, waits)
+        one = Bucket("all_gather", mode, ("gather_0", "gather_1"), ("wait_0", "wait_1"))
         order = ((0, "start"), "gather_2", (0, "wait"), "wait_2")
-        return Plan(order=order, buckets=(bucket,))
+        return Plan(order=order, buckets=(one,))
 
     ranks.start(0)
     _agree(_graph(), merged("copy"))
@@ -281,8 +274,7 @@ def test_different_options_are_named(ranks, tmp_path):
     def rank(number):
         profile = tmp_path / f"{number}.json"
         profile.write_text(f'{{"rank": {number}}}')
-        options = Options(timeout=20, profile=profile)
-        _compile(_graph(), _plan(2, 1, 0), options)()
+        _compile(_graph(), _plan(2, 1, 0), Options(timeout=20, profile=profile))()
 
     for error in ranks.both(rank):
         assert isinstance(error, RanksDiffer)
@@ -344,13 +336,24 @@ def test_a_rank_that_waits_hears_of_another_version(ranks, obstacle, monkeypatch
     assert time.monotonic() - started < 10
 
 
-def test_one_graph_may_run_with_several_options(ranks):
+def _run(target, layer):
+    gm = _graph()
+    for node in gm.graph.nodes:
+        node.meta["nn_module_stack"] = {"": (f"layers.{layer}", torch.nn.Linear)}
+    _compile(gm, _plan(2, 1, 0), Options(timeout=20, target=target))()
+
+
+def test_one_graph_may_run_with_several_options_and_modules(ranks):
     def rank(number):
-        for target in ("h100", "a100"):
-            options = Options(timeout=20, target=target)
-            _compile(_graph(), _plan(2, 1, 0), options)()
+        for target, layer in (("h100", 0), ("a100", 0), ("h100", 1)):
+            _run(target, layer)
 
     assert ranks.both(rank) == [None, None]
+
+
+def test_gathers_for_other_modules_are_named(ranks):
+    for error in ranks.both(lambda rank: _run("h100", rank)):
+        assert isinstance(error, RanksDiffer) and "of layers.1 on rank 1" in str(error)
 
 
 # -- a store that does not answer --------------------------------------------
@@ -367,9 +370,8 @@ class Stopped:
 
 def test_without_a_store_graphs_keep_their_order(ranks):
     ranks.local.job = Job(Stopped(), 0, "test/", 30.0)
-    options = Options(timeout=0.2)
     with pytest.warns(CommSchedWarning, match="store did not answer in 0.2"):
-        run = _compile(_graph(), _plan(2, 1, 0), options)
+        run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
     with pytest.warns(CommSchedWarning, match="cannot compare"):
         run()
 
@@ -403,8 +405,7 @@ def test_what_was_decided_holds_without_the_store(ranks):
 
 
 def test_without_a_store_no_other_order_is_run(ranks):
-    """The ranks have a schedule, and one compiles a graph again that it
-    cannot schedule as before."""
+    """A rank compiles a graph again, which it cannot schedule as before."""
     ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0))())
     ranks.start(0)
     ranks.jobs[0]._own = Stopped()

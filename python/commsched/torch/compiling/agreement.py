@@ -200,6 +200,7 @@ def seal(
             lines=pack(json.dumps(lines)),
             kept=lines == before.sequence(),
             groups=[[g.name, g.ranks, g.size] for g in before.groups],
+            modules=[list(names) for names in before.modules],
             timeout=options.timeout,
             published=None if decision.transient else decision.published,
             joint=partition_of(frame),

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import threading
 import time
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 
@@ -78,6 +79,7 @@ class Contract:
     lines:     these launches as text, packed.
     kept:      the launches are those of the program, in its order.
     groups:    the process groups: name, ranks (or None), size.
+    modules:   of each group, those whose parameters it gathers.
     timeout:   the option: seconds to wait for the other ranks, None for as
                long as collectives would.
     published: what the job's store has of the decision; None if it is not
@@ -94,6 +96,7 @@ class Contract:
     lines: str
     kept: bool
     groups: list
+    modules: list
     timeout: Optional[float]
     published: Optional[Published] = None
     joint: Optional[Published] = None
@@ -235,12 +238,14 @@ class _Confirmation:
 
     def run(self) -> None:
         waiting = []
-        for name, ranks, size in self._contract.groups:
+        of_groups = zip(self._contract.groups, self._contract.modules)
+        for (name, ranks, size), modules in of_groups:
             if size == 1:
                 continue
             base = f"run/{self._contract.launches}/{name}/"
             self._compare_settings(base)
             base += digest_of(self._contract.settings) + "/"
+            self._compare_modules(base, modules)
             self._compare_launches(base)
             if self._count(base):
                 waiting.append((base, ranks, size))
@@ -250,33 +255,51 @@ class _Confirmation:
     # -- comparisons ---------------------------------------------------------
 
     def _compare_settings(self, base: str) -> None:
-        """The n-th different settings of these launches are the same on all
-        ranks: a job may run one graph with several settings."""
-        seen = self._job.state.setdefault("settings", {}).setdefault(base, [])
-        if self._contract.settings in seen:
+        ours = self._contract.settings
+        first = self._find_other(base, "settings", ours)
+        if first is None:
             return
-        own = {
-            "rank": self._job.rank,
-            "title": self._contract.title,
-            "settings": self._contract.settings,
-        }
-        first = json.loads(
-            self._job.decide(f"{base}settings/{len(seen)}", json.dumps(own))
+        theirs = first["settings"]
+        names = sorted(theirs.keys() | ours.keys())
+        raise self._differ(
+            first,
+            "they were compiled with different settings: "
+            + "; ".join(
+                f"{name} is {theirs.get(name)} on rank {first['rank']} "
+                f"and {ours.get(name)} on rank {self._job.rank}"
+                for name in names
+                if theirs.get(name) != ours.get(name)
+            ),
         )
-        theirs, ours = first["settings"], own["settings"]
-        if theirs != ours:
-            names = sorted(theirs.keys() | ours.keys())
-            raise self._differ(
-                first,
-                "they were compiled with different settings: "
-                + "; ".join(
-                    f"{name} is {theirs.get(name)} on rank {first['rank']} "
-                    f"and {ours.get(name)} on rank {self._job.rank}"
-                    for name in names
-                    if theirs.get(name) != ours.get(name)
-                ),
-            )
+
+    def _compare_modules(self, base: str, ours: list[str]) -> None:
+        """Launches may be alike that gather parameters of other modules."""
+        first = self._find_other(base, "modules", ours)
+        if first is None:
+            return
+        pairs = itertools.zip_longest(first["modules"], ours)
+        theirs, own = next(pair for pair in pairs if pair[0] != pair[1])
+        raise self._differ(
+            first,
+            f"they gather parameters of {theirs} on rank {first['rank']} and of "
+            f"{own} on rank {self._job.rank}",
+        )
+
+    def _find_other(self, base: str, what: str, ours: Any) -> Optional[dict]:
+        """The n-th different settings or modules of these launches are the same on
+        all ranks: a job may run a graph with several. Returns those of the first
+        rank if they are others."""
+        seen = self._job.state.setdefault(what, {}).setdefault(base, [])
+        if ours in seen:
+            return None
+        own = {"rank": self._job.rank, "title": self._contract.title, what: ours}
+        first = json.loads(
+            self._job.decide(f"{base}{what}/{len(seen)}", json.dumps(own))
+        )
+        if first[what] != ours:
+            return first
         seen.append(ours)
+        return None
 
     def _compare_launches(self, base: str) -> None:
         own = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
 import torch
@@ -22,6 +22,7 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.targets import (
     bind,
+    collective_of,
     communicates,
     communication_inside,
     is_wait,
@@ -63,24 +64,32 @@ class Launch:
 
 @dataclasses.dataclass(frozen=True)
 class Launches:
-    """The collectives of a graph in its order, and their groups."""
+    """The collectives of a graph in its order, and their groups. `modules` are
+    those whose parameters each group gathers, in that order."""
 
     items: tuple[Launch, ...]
     groups: tuple[Group, ...]
+    modules: tuple[tuple[str, ...], ...] = ()
 
     @staticmethod
     def of(
-        graph: torch.fx.Graph, known: Sequence[Group] = ()
+        graph: torch.fx.Graph,
+        known: Sequence[Group] = (),
+        roles: Mapping[str, Optional[str]] = {},
     ) -> "Launches":
         """Reads the launches of `graph`. Groups are numbered by first use,
-        after those in `known`."""
+        after those in `known`; `roles` are those of placeholders."""
         reader = _Reader(known)
-        items = [
-            reader.launch(node)
+        nodes = [
+            node
             for node in graph.nodes
             if node.op == "call_function" and _launches(node)
         ]
-        return Launches(tuple(items), tuple(reader.groups))
+        items = [reader.launch(node) for node in nodes]
+        modules: list[tuple[str, ...]] = [() for _ in reader.groups]
+        for node, item in zip(nodes, items):
+            modules[item.group] += _list_modules(node, roles)
+        return Launches(tuple(items), tuple(reader.groups), tuple(modules))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -161,6 +170,24 @@ class _Reader:
         if facts.members is not None:
             name = digest_of(list(facts.members))[:16]
         return Group(name, facts.members, facts.size or 0)
+
+
+def _list_modules(
+    node: torch.fx.Node, roles: Mapping[str, Optional[str]]
+) -> tuple[str, ...]:
+    """Returns the module whose parameter `node` gathers, by its path in Dynamo's
+    frame, which is the same on all ranks; nothing for other nodes."""
+    call = collective_of(node.target)
+    if call is None or call.kind != "all_gather":
+        return ()
+    (operand, *_) = node.all_input_nodes
+    while operand.op == "call_function" and len(operand.all_input_nodes) == 1:
+        (operand,) = operand.all_input_nodes
+    stack = node.meta.get("nn_module_stack")
+    if roles.get(operand.name) != "parameter" or not stack:
+        return ()
+    path, _ = list(stack.values())[-1]
+    return (path,)
 
 
 def _launches(node: torch.fx.Node) -> bool:

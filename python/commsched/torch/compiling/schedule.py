@@ -129,7 +129,7 @@ def optimize_graph(
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
         try:
-            _decide(gm, kind, options, plan, error, record)
+            _decide(gm, kind, options, roles or {}, plan, error, record)
         finally:
             if recompile:
                 gm.recompile()
@@ -210,13 +210,14 @@ def _identify(module: ir.Module) -> None:
     function.attributes["commsched.graph"] = f"{function.name} {digest}"
 
 
-def _decide(gm, kind, options, plan, error, record) -> None:
+def _decide(gm, kind, options, roles, plan, error, record) -> None:
     """Does to `gm` what the ranks decide.
 
     Takes part in the decision without a plan too, and makes the graph
     compare its launches with those of other ranks, whatever became of it.
     """
-    launches = Launches.of(gm.graph)
+    # Of a parameter that was padded, a rank saves another value for its backward.
+    launches = Launches.of(gm.graph, roles={} if kind == "backward" else roles)
     trial, error = _try(gm, plan, error, options, record)
     plan = None if trial is None else trial.plan
     reason = "" if error is None else describe(error)
