@@ -240,6 +240,9 @@ std::string CostEvidence::describe() const {
   if (numUnsized > 0)
     text += "; memory: without " + std::to_string(numUnsized) +
             (numUnsized == 1 ? " value" : " values") + " of unknown size";
+  if (isOfAllDevices)
+    text += "; it calls the program of one device, but its own sizes are those "
+            "of all devices";
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"
@@ -21,6 +22,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REPORT
@@ -46,11 +48,14 @@ private:
   /// operations of what it calls, since they share storages.
   LogicalResult simulate(FunctionOpInterface function,
                          const SymbolTable &symbols);
+  void findOfAllDevices(ModuleOp module);
 
   OperationCosts &costs;
   const SimulationOptions &options;
   /// Those that call halves of a partition.
   llvm::SmallPtrSet<Operation *, 4> steps;
+  /// Those that call the program of one device, perhaps by others.
+  llvm::SetVector<Operation *> ofAllDevices;
   std::vector<StepReport> reports;
 };
 
@@ -91,6 +96,7 @@ LogicalResult Report::initialize(MLIRContext *context) {
 
 LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
                                         const SymbolTable &symbols) {
+  bool isOfAllDevices = ofAllDevices.contains(function);
   OwningOpRef<func::FuncOp> merged;
   if (steps.contains(function)) {
     merged = mergeCopy(cast<func::FuncOp>(*function), symbols);
@@ -115,6 +121,7 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
     remarkUnknownGroups(function.getLoc(), function.getName(),
                         (*report)->unknownGroups);
     remarkAssumptions(function.getName(), (*report)->assumptions);
+    (*report)->evidence.isOfAllDevices = isOfAllDevices;
     reports.push_back(std::move(**report));
   } else {
     remark::missed(function.getLoc(),
@@ -124,11 +131,28 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
   return success();
 }
 
+void ModuleSimulator::findOfAllDevices(ModuleOp module) {
+  SymbolTableCollection symbolTables;
+  SymbolUserMap users(symbolTables, module);
+  auto addCallers = [&](Operation *function) {
+    for (Operation *user : users.getUsers(function))
+      if (auto caller = user->getParentOfType<FunctionOpInterface>();
+          caller && !caller->hasAttr(perDeviceAttrName))
+        ofAllDevices.insert(caller);
+  };
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (function->hasAttr(perDeviceAttrName))
+      addCallers(function);
+  for (size_t index = 0; index < ofAllDevices.size(); ++index)
+    addCallers(ofAllDevices[index]);
+}
+
 FailureOr<std::vector<StepReport>> ModuleSimulator::simulate(ModuleOp module) {
   Callees callees(module, costs);
   if (areRemarksEnabled(module))
     for (size_t level = 0; level < callees.getNumLevels(); ++level)
       remarkUnknownCallees(callees, level);
+  findOfAllDevices(module);
   SymbolTable symbols(module);
   for (const CalledHalves &called : findCalledHalves(module))
     for (auto [forward, backward] : called.calls)

@@ -53,6 +53,8 @@ struct CostEvidence {
   OperationPrice price;
   /// The values that count as 0 bytes, as their size is not known.
   int64_t numUnsized = 0;
+  /// Whether sizes are those of all devices: it calls the program of one.
+  bool isOfAllDevices = false;
 
   /// Adds what further operations take.
   void add(const CostEvidence &other);

@@ -1,6 +1,7 @@
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=500 -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXCEEDED
 // RUN: not commsched-opt %s --commsched-pipeline="memory-budget=500 strict" -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
-// RUN: commsched-opt %s --commsched-pipeline=memory-budget=512 -o %t 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+// RUN: commsched-opt %s --commsched-pipeline=memory-budget=512 --commsched-report="format=json output=%t.json" -o %t 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+// RUN: not grep -E '"function":"(one|part|step)".*own sizes' %t.json && grep '"function":"all".*own sizes are those of all devices"' %t.json
 // RUN: grep -c "@part.*commsched.beside_bytes = 128" %t
 // RUN: commsched-opt %s --commsched-pipeline="memory-budget=1012 reserved-bytes=512" -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESERVED
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=50% -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
