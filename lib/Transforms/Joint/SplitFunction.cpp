@@ -134,11 +134,12 @@ static SmallVector<BlockArgument> getOwnArguments(func::FuncOp joint,
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Calls both halves in place of the joint function, which would take `given`.
-/// Returns what it would return.
+/// Calls both halves in place of the joint function, which would take `given`,
+/// and be inlined or not. Returns what it would return.
 static SmallVector<Value> callHalves(OpBuilder &builder, Location location,
                                      func::FuncOp joint, ValueRange given,
-                                     PartitionHalves halves) {
+                                     PartitionHalves halves,
+                                     bool noInline = false) {
   auto addOwn = [&](bool ofBackward, SmallVectorImpl<Value> &operands) {
     for (BlockArgument argument : getOwnArguments(joint, ofBackward))
       operands.push_back(given[argument.getArgNumber()]);
@@ -152,6 +153,8 @@ static SmallVector<Value> callHalves(OpBuilder &builder, Location location,
   addOwn(/*ofBackward=*/true, operands);
   auto backward =
       func::CallOp::create(builder, location, halves.backward, operands);
+  forward.setNoInline(noInline);
+  backward.setNoInline(noInline);
   SmallVector<Value> results(
       forward.getResults().take_front(halves.numForwardOutputs));
   llvm::append_range(results, backward.getResults());
@@ -164,10 +167,12 @@ void mlir::commsched::replaceJoint(func::FuncOp joint,
   for (func::FuncOp half : {halves.forward, halves.backward})
     half.setPrivate();
   for (Operation *user : users) {
-    OpBuilder builder(user);
-    user->replaceAllUsesWith(callHalves(builder, user->getLoc(), joint,
-                                        user->getOperands(), halves));
-    user->erase();
+    auto call = cast<func::CallOp>(user);
+    OpBuilder builder(call);
+    call->replaceAllUsesWith(callHalves(builder, call.getLoc(), joint,
+                                        call.getOperands(), halves,
+                                        call.getNoInline()));
+    call.erase();
   }
   if (!users.empty())
     return joint.erase();

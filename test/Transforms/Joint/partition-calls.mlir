@@ -1,9 +1,9 @@
-// RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
-// RUN:   --test-commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
-// RUN:   --test-commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --commsched-pipeline="memory-budget=1GiB steady-state" \
+// RUN: commsched-opt %s --commsched-partition-joint=strategy=default --test-commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB --test-commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --commsched-pipeline="memory-budget=1GiB steady-state activation-memory-budget=-1 quantize-activations=false" \
 // RUN:   | FileCheck %s --check-prefix=WHOLE --implicit-check-not=func.func
+// RUN: sed 's/%x) : (i64/%x) {no_inline} : (i64/' %s | commsched-opt --commsched-partition-joint -o %t
+// RUN: %prints grep -cE '= call @joint_(for|back)ward.*no_inline' %t '2'
 
 // A step that calls a joint function calls its forward, and its backward with
 // what that saves. The states of the random generator come last in each half.
