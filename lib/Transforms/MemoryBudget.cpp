@@ -172,8 +172,21 @@ static int64_t getArgumentBytes(const Problem &problem) {
   return bytes;
 }
 
+std::string mlir::commsched::describeLimit(int64_t limitBytes) {
+  if (limitBytes >= 0)
+    return ("a budget of " + Twine(limitBytes)).str();
+  return ("a budget that what is live around it exceeds by " +
+          Twine(-limitBytes))
+      .str();
+}
+
 std::string mlir::commsched::explainExcess(int64_t leastBytes,
                                            int64_t limitBytes) {
+  if (limitBytes < 0)
+    return ("the schedule that needs least takes " + Twine(leastBytes) +
+            " bytes, but what is live around it is " + Twine(-limitBytes) +
+            " over the budget already")
+        .str();
   return ("the schedule that needs least takes " + Twine(leastBytes) +
           " bytes, " + Twine(leastBytes - limitBytes) + " over the budget of " +
           Twine(limitBytes))

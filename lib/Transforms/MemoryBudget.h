@@ -51,6 +51,10 @@ int64_t computeCallerBytes(func::FuncOp function, const SymbolUserMap &users);
 /// blocks.
 void keepBaselineBytes(func::FuncOp function, Block &block, int64_t peakBytes);
 
+/// "a budget of", and `limitBytes`; of a block in a region, what is left of it
+/// by what is live around the block, which may be less than nothing.
+std::string describeLimit(int64_t limitBytes);
+
 /// That the schedule that needs least takes `leastBytes`, which is more than
 /// `limitBytes`: by how much; of `problem`, also what arguments alone take.
 std::string explainExcess(int64_t leastBytes, int64_t limitBytes);

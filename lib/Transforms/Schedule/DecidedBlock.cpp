@@ -18,6 +18,7 @@ using namespace mlir::commsched;
 using schedule::BufferId;
 using schedule::ExposureCause;
 using schedule::ExposureReason;
+using schedule::Gain;
 using schedule::MemoryTimeline;
 using schedule::NodeId;
 using schedule::NodeKind;
@@ -138,6 +139,9 @@ std::string mlir::commsched::explainOverBudget(const BlockScheduler &scheduler,
           ? explainReserved(schedule)
           : explainExcess(scheduler.getProblem().getProblem(),
                           schedule.step.peakBytes, schedule.limitBytes);
+  if (!isa<FunctionOpInterface>(scheduler.getBlock().getParentOp()) &&
+      schedule.limitBytes >= 0)
+    excess += "; the rest of the budget is live around it";
   return excess + "; " +
          describePeak(scheduler.getProblemOf(schedule), schedule.step.order);
 }

@@ -128,8 +128,8 @@ void LoopPipeliner::remarkPipelined(Location location, const Decision &decision,
              Twine(before.periodNs) + ", of at least " +
              Twine(scheduled.bound.ns) + ", with " + Twine(depth) +
              " iterations in progress, and " + Twine(after.peakBytes) +
-             " bytes instead of " + Twine(before.peakBytes) +
-             ", for a budget of " + Twine(scheduled.limitBytes) +
+             " bytes instead of " + Twine(before.peakBytes) + ", for " +
+             describeLimit(scheduled.limitBytes) +
              (leastCount ? ", where it has " + Twine(*leastCount) +
                                " iterations or more"
                          : "") +
@@ -159,7 +159,7 @@ void LoopPipeliner::remarkUnrolled(Location location,
           ", and as a loop " +
           Twine(best.computeRunNs(best.schedule, *decision.count)) +
           "; they take " + Twine(decision.unrolled->peakBytes) +
-          " bytes, for a budget of " + Twine(best.limitBytes))
+          " bytes, for " + describeLimit(best.limitBytes))
              .str()
       << remark::metric("RunNsBefore", beforeNs)
       << remark::metric("RunNsAfter", afterNs)
