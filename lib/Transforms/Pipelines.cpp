@@ -83,17 +83,18 @@ protected:
     manager.addPass(createCalleesFirst(std::move(options)));
   }
 
-  /// Adds an error about the first of `options` that is given, if any is, and
-  /// returns whether there is one.
-  bool refuse(OpPassManager &manager,
-              ArrayRef<const llvm::cl::Option *> options, const Twine &why,
-              bool areOnJoint = false) const {
-    const auto *given = llvm::find_if(options, [](const auto *option) {
-      return option->getNumOccurrences() > 0;
-    });
-    if (given == options.end())
+  /// An option, and whether its value asks for something.
+  using Request = std::pair<const llvm::cl::Option *, bool>;
+
+  /// Adds an error about the first of `requests` that asks for something, if
+  /// any does, and returns whether there is one.
+  bool refuse(OpPassManager &manager, ArrayRef<Request> requests,
+              const Twine &why, bool areOnJoint = false) const {
+    const Request *asked = llvm::find_if(
+        requests, [](const Request &request) { return request.second; });
+    if (asked == requests.end())
       return false;
-    refuse(manager, **given, why, areOnJoint);
+    refuse(manager, *asked->first, why, areOnJoint);
     return true;
   }
   void refuse(OpPassManager &manager, const llvm::cl::Option &option,
@@ -218,6 +219,9 @@ private:
   /// any, and returns whether there are.
   bool refuseOptions(OpPassManager &manager) const;
   bool hasBytes() const { return !StringRef(memoryBudget).ends_with("%"); }
+  /// What asks for a split within a fraction, and for one within bytes.
+  SmallVector<Request> getFractionRequests() const;
+  SmallVector<Request> getFittingRequests() const;
   /// Adds what makes two functions of a joint one.
   void addPartition(OpPassManager &manager) const;
   /// The options of a pass that schedules.
@@ -259,26 +263,49 @@ template <typename Options> Options Pipeline::makeStrictOptions() const {
   return options;
 }
 
+SmallVector<Pipeline::Request> Pipeline::getFractionRequests() const {
+  PipelineOptions none;
+  return {{&activationMemoryBudget,
+           activationMemoryBudget != none.activationMemoryBudget},
+          {&quantizeActivations, quantizeActivations}};
+}
+
+SmallVector<Pipeline::Request> Pipeline::getFittingRequests() const {
+  PipelineOptions none;
+  // What cannot be read asks for something, too.
+  int64_t hostBytes = 0;
+  bool hasHost = parseByteCount(hostMemory.getValue(), hostBytes).has_value() ||
+                 hostBytes != 0;
+  return {{&hostMemory, hasHost}, {&quantize, quantize != none.quantize}};
+}
+
 bool Pipeline::refuseOptions(OpPassManager &manager) const {
-  if (chooseImplementations && !hasChoice() &&
-      refuse(manager, {&chooseImplementations},
+  // It is the default: only where it is given, it asks for something.
+  if (refuse(manager,
+             {{&chooseImplementations,
+               chooseImplementations && !hasChoice() &&
+                   chooseImplementations.getNumOccurrences() > 0}},
              "cannot be given beside 'budget-on=reserved'"))
     return true;
   if (hasBytes())
-    return refuse(manager, {&activationMemoryBudget, &quantizeActivations},
+    return refuse(manager, getFractionRequests(),
                   "cannot be given beside a 'memory-budget' in bytes, within "
                   "which the pipeline chooses what is saved");
   return refuse(
-      manager, {&hostMemory, &quantize},
+      manager, getFittingRequests(),
       "needs a 'memory-budget' in bytes such as 64GiB, but that is '" +
           memoryBudget.getValue() + "'");
 }
 
 void Pipeline::addPartition(OpPassManager &manager) const {
+  SmallVector<Request> requests = getFractionRequests();
+  llvm::append_range(requests, getFittingRequests());
+  // Each of its values asks for something, the default too where it is given.
+  requests.emplace_back(&collectives,
+                        collectives != PipelineOptions().collectives ||
+                            collectives.getNumOccurrences() > 0);
   bool isAsked =
-      refuse(manager,
-             {&activationMemoryBudget, &quantizeActivations, &hostMemory,
-              &quantize, &collectives},
+      refuse(manager, requests,
              "needs a joint function, one with "
              "'commsched.num_forward_outputs', but the module has none: "
              "commsched-partition-joint splits them, and "
@@ -295,12 +322,10 @@ void Pipeline::addPartition(OpPassManager &manager) const {
     manager.addPass(createFitMemory(std::move(fit)));
     return;
   }
-  PipelineOptions none;
-  if (!isAsked && activationMemoryBudget == none.activationMemoryBudget &&
-      !quantizeActivations && collectives == none.collectives)
+  if (!isAsked)
     return;
   PartitionJointOptions partition;
-  if (activationMemoryBudget != none.activationMemoryBudget)
+  if (activationMemoryBudget != PipelineOptions().activationMemoryBudget)
     partition.activationMemoryBudget = activationMemoryBudget;
   partition.collectives = collectives;
   partition.runtimeEstimator = RuntimeEstimator::Model;

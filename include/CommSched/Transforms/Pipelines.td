@@ -33,8 +33,8 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
     kept in the memory of the host is chosen together with the schedule of both,
     such that the step fits; `frontier` is then the curve of that choice. With
     a percentage, they are split within `activation-memory-budget`, by what
-    operations take on the target, if it, `collectives` or `quantize-activations`
-    is given, and stay whole otherwise, with a remark. What the halves hand over
+    operations take on the target, if it or `quantize-activations` asks for that
+    or `collectives` is given, and stay whole otherwise, with a remark. What the halves hand over
     is verified.
 
     Then `test-commsched-merge-step` puts what is called beside other operations
