@@ -32,22 +32,29 @@ struct SizedOrder {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Along the longest chains
+// Along the longest chain
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Orders computation by its place beside the longest chain of the program:
+/// Orders computation by its places beside the longest chain of the program:
 /// what takes more memory than it frees comes directly before what needs it,
-/// and everything else directly behind what it needs, so that nothing waits for
-/// a view. Collectives take no time: they are as late as possible anyway.
+/// and everything else as soon as that is known, so that nothing waits for a
+/// view. Collectives take no time: they are as late as possible anyway.
 class ChainOrder {
 public:
   explicit ChainOrder(const Problem &problem);
 
-  Order take();
+  /// Independent parts side by side.
+  Order takeByPlace();
+  /// Depth first: independent parts, such as the chunks of a loss, one after
+  /// the other.
+  Order takeDeep();
 
 private:
+  /// Whether an operation is late, and its place depth first.
+  using Entry = std::pair<bool, int32_t>;
+
   int64_t getCost(NodeId node) const {
     // Operations without a cost have places, too.
     return problem.kind(node) == NodeKind::Compute ? problem.costNs(node) + 1
@@ -55,8 +62,14 @@ private:
   }
   void measureChains();
   void measureKept();
+  int64_t computeFreedByPlace(NodeId node) const;
+  Order listDeep() const;
+  bool isHeldBy(BufferId id, NodeId node) const;
+  void countHolders();
+  void release(BufferId id, NodeId node);
   int64_t computeFreed(NodeId node) const;
-  bool isEarly(NodeId node) const;
+  bool isEarly(NodeId node, int64_t freedBytes) const;
+  void makeReady(NodeId node);
 
   const Problem &problem;
   /// By operation: the longest chain before and behind it.
@@ -68,15 +81,22 @@ private:
   std::vector<int64_t> kept;
   /// By operation: the bytes that it makes.
   std::vector<int64_t> made;
+  /// By buffer: how many operations that are not taken hold it.
+  std::vector<size_t> numHolders;
+  std::vector<int32_t> places;
+  ReadyTracker tracker;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
 };
 
 } // namespace
 
 ChainOrder::ChainOrder(const Problem &problem)
     : problem(problem), heads(problem.numNodes()), tails(problem.numNodes()),
-      kept(problem.numNodes()), made(problem.numNodes()) {
+      kept(problem.numNodes()), made(problem.numNodes()),
+      numHolders(problem.numBuffers()), tracker(problem) {
   measureChains();
   measureKept();
+  countHolders();
 }
 
 void ChainOrder::measureChains() {
@@ -118,8 +138,115 @@ void ChainOrder::measureKept() {
   }
 }
 
-/// The bytes of what `node` is among the last to use.
+/// Begins with the results that take longest, and of what an operation needs
+/// with what has the longest chain before it: the rest holds memory for less
+/// time then.
+Order ChainOrder::listDeep() const {
+  auto sortBy = [](Order &nodes, auto getKey) {
+    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+      return std::make_pair(getKey(a), -a) < std::make_pair(getKey(b), -b);
+    });
+  };
+  // The next entry is on top: n enters node n, and ~n leaves it.
+  Order order, open, needed;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.successors(node).empty())
+      open.push_back(node);
+  sortBy(open, [&](NodeId node) { return getCost(node); });
+  std::vector<bool> entered(problem.numNodes());
+  while (!open.empty()) {
+    NodeId node = open.back();
+    open.pop_back();
+    if (node < 0) {
+      order.push_back(~node);
+      continue;
+    }
+    if (entered[node])
+      continue;
+    entered[node] = true;
+    open.push_back(~node);
+    needed.clear();
+    for (DependenceEnd end : problem.predecessors(node))
+      needed.push_back(end.node);
+    sortBy(needed, [&](NodeId other) { return heads[other]; });
+    open.insert(open.end(), needed.begin(), needed.end());
+  }
+  return order;
+}
+
+/// Whether the buffer lives until `node` has run. A wait holds what its start
+/// uses no longer than that.
+bool ChainOrder::isHeldBy(BufferId id, NodeId node) const {
+  if (problem.kind(node) != NodeKind::Wait)
+    return true;
+  ArrayView<NodeId> users = problem.users(id);
+  return std::find(users.begin(), users.end(), problem.startOf(node)) ==
+         users.end();
+}
+
+void ChainOrder::countHolders() {
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    for (NodeId user : problem.users(id))
+      numHolders[id] += isHeldBy(id, user);
+}
+
+/// The bytes of what `node` is the last to use.
 int64_t ChainOrder::computeFreed(NodeId node) const {
+  int64_t bytes = 0;
+  for (BufferId id : problem.buffersUsedBy(node))
+    if (const Buffer &buffer = problem.buffer(id);
+        buffer.freed && buffer.producer != node && numHolders[id] == 1 &&
+        isHeldBy(id, node))
+      bytes += buffer.bytes;
+  return bytes;
+}
+
+/// Whether `node`, which frees so much, comes directly behind what it needs.
+bool ChainOrder::isEarly(NodeId node, int64_t freedBytes) const {
+  bool isView = problem.kind(node) == NodeKind::Compute && made[node] == 0;
+  return isView || kept[node] <= freedBytes;
+}
+
+/// A wait comes as soon as it can, since its start comes when it should.
+void ChainOrder::makeReady(NodeId node) {
+  bool isNow =
+      problem.kind(node) == NodeKind::Wait || isEarly(node, computeFreed(node));
+  ready.push({!isNow, places[node]});
+}
+
+/// Counts that `node` is taken. What is left of the users of the buffer frees
+/// it.
+void ChainOrder::release(BufferId id, NodeId node) {
+  if (!isHeldBy(id, node) || --numHolders[id] != 1)
+    return;
+  for (NodeId user : problem.users(id))
+    if (tracker.isReady(user))
+      makeReady(user);
+}
+
+Order ChainOrder::takeDeep() {
+  Order deep = listDeep(), order;
+  places = positionsOf(deep);
+  for (NodeId node : tracker.listReady())
+    makeReady(node);
+  while (!ready.empty()) {
+    NodeId node = deep[ready.top().second];
+    ready.pop();
+    if (tracker.isTaken(node))
+      continue;
+    order.push_back(node);
+    tracker.take(node, [](NodeId) {});
+    for (BufferId id : problem.buffersUsedBy(node))
+      release(id, node);
+    for (DependenceEnd end : problem.successors(node))
+      if (tracker.isReady(end.node))
+        makeReady(end.node);
+  }
+  return order;
+}
+
+/// The bytes of what `node` is among the last to use, by their places.
+int64_t ChainOrder::computeFreedByPlace(NodeId node) const {
   int64_t bytes = 0;
   for (BufferId id : problem.buffersUsedBy(node)) {
     const Buffer &buffer = problem.buffer(id);
@@ -132,35 +259,33 @@ int64_t ChainOrder::computeFreed(NodeId node) const {
   return bytes;
 }
 
-/// Whether `node` comes directly behind what it needs.
-bool ChainOrder::isEarly(NodeId node) const {
-  bool isView = problem.kind(node) == NodeKind::Compute && made[node] == 0;
-  return isView || kept[node] <= computeFreed(node);
-}
-
-Order ChainOrder::take() {
-  using Entry = std::pair<int64_t, NodeId>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  auto makeReady = [&](NodeId node) {
-    ready.push(
-        {isEarly(node) ? heads[node] : longest - tails[node] - getCost(node),
-         node});
+Order ChainOrder::takeByPlace() {
+  using PlacedNode = std::pair<int64_t, NodeId>;
+  std::priority_queue<PlacedNode, std::vector<PlacedNode>, std::greater<>> open;
+  auto add = [&](NodeId node) {
+    open.push({isEarly(node, computeFreedByPlace(node))
+                   ? heads[node]
+                   : longest - tails[node] - getCost(node),
+               node});
   };
-  ReadyTracker tracker(problem);
   for (NodeId node : tracker.listReady())
-    makeReady(node);
+    add(node);
   Order order;
-  while (!ready.empty()) {
-    NodeId node = ready.top().second;
-    ready.pop();
+  while (!open.empty()) {
+    NodeId node = open.top().second;
+    open.pop();
     order.push_back(node);
-    tracker.take(node, makeReady);
+    tracker.take(node, add);
   }
   return order;
 }
 
 static Result<Order> sortAlongChains(const Problem &problem) {
-  return ChainOrder(problem).take();
+  return ChainOrder(problem).takeByPlace();
+}
+
+static Result<Order> sortDeepAlongChains(const Problem &problem) {
+  return ChainOrder(problem).takeDeep();
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,27 +319,32 @@ Result<SmallerOrders> schedule::findSmallerOrders(const Problem &problem) {
   Result<SizedOrder> program = collectLate(*structure, problem.programOrder());
   if (!program)
     return Error{program.error()};
+  // Of orders that take nearly as much, that of the program is as good.
+  constexpr int64_t nearPart = 32;
+  int64_t smallerBytes = program->peakBytes - program->peakBytes / nearPart;
   std::vector<SizedOrder> smaller;
   SmallerOrders result;
-  for (auto *sort :
-       {sortAlongChains, sortLeastPeakMemoryFirst, sortDepthFirst}) {
+  result.leastBytes = program->peakBytes;
+  for (auto *sort : {sortAlongChains, sortDeepAlongChains,
+                     sortLeastPeakMemoryFirst, sortDepthFirst}) {
     Result<Order> sorted = sort(problem);
     if (!sorted)
       return Error{sorted.error()};
     Result<SizedOrder> late = collectLate(*structure, *sorted);
     if (!late)
       return Error{late.error()};
-    if (late->peakBytes < program->peakBytes)
+    result.leastBytes = std::min(result.leastBytes, late->peakBytes);
+    if (late->peakBytes < smallerBytes)
       smaller.push_back(std::move(*late));
-    else if (late->peakBytes == program->peakBytes &&
+    else if (late->peakBytes <= program->peakBytes &&
              late->order != program->order)
-      result.equalOrders.push_back(std::move(late->order));
+      result.nearOrders.push_back(std::move(late->order));
   }
   std::stable_sort(smaller.begin(), smaller.end(),
                    [](const SizedOrder &a, const SizedOrder &b) {
                      return a.peakBytes < b.peakBytes;
                    });
-  result.leastBytes =
+  result.nearBytes =
       smaller.empty() ? program->peakBytes : smaller.front().peakBytes;
   for (SizedOrder &each : smaller)
     if (result.orders.empty() || result.orders.back() != each.order)

@@ -76,7 +76,7 @@ LogicalResult BlockScheduler::findStarts() {
     return success();
   const schedule::Problem &known = problem.getProblem();
   starts.push_back({known.programOrder(), nullptr});
-  leastBytes = program.step.peakBytes;
+  leastBytes = nearBytes = program.step.peakBytes;
   if (options.beginsWithProgram)
     return success();
   FailureOr<schedule::SmallerOrders> smaller =
@@ -84,21 +84,22 @@ LogicalResult BlockScheduler::findStarts() {
   if (failed(smaller))
     return failure();
   leastBytes = smaller->leastBytes;
-  auto add = [&](schedule::Order &order, bool isEqual) -> LogicalResult {
+  nearBytes = smaller->nearBytes;
+  auto add = [&](schedule::Order &order, bool isNear) -> LogicalResult {
     FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
     if (failed(search))
       return failure();
     if (*search) {
       starts.push_back({std::move(order), std::move(*search)});
-      starts.back().isEqual = isEqual;
+      starts.back().isNear = isNear;
     }
     return success();
   };
   for (schedule::Order &order : smaller->orders)
-    if (failed(add(order, /*isEqual=*/false)))
+    if (failed(add(order, /*isNear=*/false)))
       return failure();
-  for (schedule::Order &order : smaller->equalOrders)
-    if (failed(add(order, /*isEqual=*/true)))
+  for (schedule::Order &order : smaller->nearOrders)
+    if (failed(add(order, /*isNear=*/true)))
       return failure();
   return success();
 }
@@ -200,7 +201,7 @@ static constexpr int64_t numSteps = 20;
 FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
   if (failed(findStarts()))
     return failure();
-  SmallVector<int64_t> limits = {leastBytes};
+  SmallVector<int64_t> limits = {isLarge() ? nearBytes : leastBytes};
   for (int32_t percent :
        isLarge() ? ArrayRef(fewStepPercent) : ArrayRef(budgetStepPercent)) {
     MemoryBudget budget;
@@ -282,7 +283,7 @@ FailureOr<bool> BlockScheduler::isFar(Start &start) {
         getOrScheduleUnmerged(other, unlimited);
     if (failed(unmerged))
       return failure();
-    if (!other.isEqual)
+    if (!other.isNear)
       leastNs = std::min(leastNs, (*unmerged)->stepNs);
   }
   return start.unmerged.at(unlimited).stepNs / 9 * 8 > leastNs;
@@ -292,8 +293,9 @@ FailureOr<bool> BlockScheduler::isFar(Start &start) {
 /// steps, they begin with the order of the program, with that of the least
 /// peak, and with those whose schedules without buckets are better than all
 /// before. In a large block, where a search takes long, they do not begin with
-/// what isFar(). An order with the peak of the program has to be better in any
-/// block, and takes its place in a large one.
+/// what isFar(), nor with what takes far too much where others fit. An order
+/// with nearly the peak of the program has to be better in any block, and takes
+/// its place in a large one.
 LogicalResult
 BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered) {
@@ -313,15 +315,22 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
     bool isBest = !best || isBetter(rank, *best, Gain::Worthwhile);
     if (isBest)
       best = rank;
-    if (!isBest && (start.isEqual || (isSmall() && index > 1)))
+    // One that was taken for less stays: its search has gone further.
+    bool mayStay = start.isNear && !start.schedules.empty() &&
+                   !isBetter(*best, rank, Gain::Worthwhile);
+    if (!isBest && !mayStay && (start.isNear || (isSmall() && index > 1)))
       continue;
-    bool isReplaced = start.isEqual && !isSmall() && !chosen.empty() &&
+    bool isReplaced = start.isNear && !isSmall() && !chosen.empty() &&
                       chosen.front() == &starts.front();
     if (isReplaced)
       chosen.front() = &start;
     else
       chosen.push_back(&start);
   }
+  if (!isSmall() && best && !best->isOver)
+    llvm::erase_if(chosen, [&](const Start *start) {
+      return start->unmerged.at(bytes).peakBytes / 9 * 8 > bytes;
+    });
   for (Start *start : chosen) {
     FailureOr<const BlockSchedule *> schedule = getOrFind(*start, bytes);
     if (failed(schedule))
@@ -383,6 +392,9 @@ BlockScheduler::considerAll(int64_t limitBytes) {
   if (shortest.isOver) {
     steps->insert(options.isQuick ? steps->begin() : steps->end(), limitBytes);
     hasSearchedLimit = true;
+    // What is over the limit anyway, within the least that is known.
+    if (limitBytes < leastBytes)
+      steps->push_back(leastBytes);
   }
   if (options.isQuick)
     std::swap(all, highest);

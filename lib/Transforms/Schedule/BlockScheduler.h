@@ -406,8 +406,8 @@ private:
     schedule::Order order;
     /// Null for the order that this has read.
     std::unique_ptr<BlockSearch> search;
-    /// Whether its peak is that of the program.
-    bool isEqual = false;
+    /// Whether its peak is nearly that of the program.
+    bool isNear = false;
     /// By limit: what scheduleUnmerged() gave.
     std::map<int64_t, schedule::StepSchedule> unmerged = {};
     /// By limit: what find() gave, and what improve() made of that.
@@ -453,6 +453,8 @@ private:
   std::vector<Start> scheduled;
   /// The least peak of those to begin with.
   int64_t leastBytes = 0;
+  /// The same without orders that take nearly as much as the program.
+  int64_t nearBytes = 0;
   /// What the shortest schedule without a limit takes, once it is known.
   int64_t shortestBytes = 0;
   /// Whether a limit was searched for that is no budget step.

@@ -24,17 +24,20 @@ namespace mlir::commsched::schedule {
 struct SmallerOrders {
   /// The least peak that is known, of these orders and that of the program.
   int64_t leastBytes = 0;
+  /// The same without those of `nearOrders`.
+  int64_t nearBytes = 0;
   /// The smallest peak first.
   std::vector<Order> orders;
-  /// Those whose peak is that of the program.
-  std::vector<Order> equalOrders;
+  /// Those whose peak is that of the program, or less by a 32nd of it at most.
+  std::vector<Order> nearOrders;
 };
 
 /// Finds orders whose peak is not above that of the program, all with every
 /// collective as late as possible: those of sortLeastPeakMemoryFirst() and
-/// sortDepthFirst(), and one along the longest chain of computation, in which
+/// sortDepthFirst(), and two along the longest chain of computation, in which
 /// what takes memory comes directly before what needs it, and what frees memory
-/// directly behind what it needs.
+/// as soon as it can. In one of them independent parts are side by side, in the
+/// other one after the other.
 ///
 /// A program with the least peak, as frontends write them, has none with a
 /// smaller one, whether its collectives overlap already or not.
