@@ -24,6 +24,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -31,6 +32,11 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_ASSUMEFUSION
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -70,6 +76,12 @@ private:
   DenseMap<Operation *, std::optional<int64_t>> functionNs;
 };
 
+struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
+  using AssumeFusionBase::AssumeFusionBase;
+
+  void runOnOperation() override;
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -82,7 +94,9 @@ static void pin(Operation *op, int64_t time) {
   op->setDiscardableAttr(assumedFusionAttrName, builder.getUnitAttr());
 }
 
-bool mlir::commsched::dropAssumedFusion(Operation *root) {
+/// Removes what an earlier run of the pass has written. Returns whether there
+/// was anything.
+static bool dropAssumptions(Operation *root) {
   bool found = false;
   root->walk([&](Operation *op) {
     if (!op->removeDiscardableAttr(assumedFusionAttrName))
@@ -280,11 +294,12 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
 }
 
 //===----------------------------------------------------------------------===//
-// All functions
+// The pass
 //===----------------------------------------------------------------------===//
 
-void mlir::commsched::assumeFusion(ArrayRef<func::FuncOp> functions,
-                                   OperationCosts &costs) {
+/// Assumes for the blocks of `functions`, which are of one module.
+static void assumeFusion(ArrayRef<func::FuncOp> functions,
+                         OperationCosts &costs) {
   FusionMarker marker(costs);
   for (func::FuncOp function : functions)
     for (Block &block : function.getBody())
@@ -295,8 +310,22 @@ void mlir::commsched::assumeFusion(ArrayRef<func::FuncOp> functions,
 
 bool mlir::commsched::renewAssumedFusion(func::FuncOp function,
                                          OperationCosts &costs) {
-  if (!dropAssumedFusion(function))
+  if (!dropAssumptions(function))
     return false;
   assumeFusion(function, costs);
   return true;
+}
+
+void AssumeFusion::runOnOperation() {
+  if (renew && !dropAssumptions(getOperation()))
+    return markAllAnalysesPreserved();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  SmallVector<func::FuncOp> functions;
+  if (auto module = dyn_cast<ModuleOp>(getOperation()))
+    llvm::append_range(functions, module.getOps<func::FuncOp>());
+  else if (auto function = dyn_cast<func::FuncOp>(getOperation()))
+    functions.push_back(function);
+  assumeFusion(functions, *costs);
 }

@@ -34,19 +34,11 @@ struct FusionRole {
   bool isConsumer = false;
 };
 
-/// Whether assumeFusion() has written what `op` takes.
+/// Whether commsched-assume-fusion has written what `op` takes.
 bool isAssumed(Operation *op);
 
-/// Writes on the operations of `functions`, which are of one module, which of
-/// them are fused, and what they take then; see `commsched-set-costs`.
-void assumeFusion(ArrayRef<func::FuncOp> functions, OperationCosts &costs);
-
-/// Removes what assumeFusion() has written in `root`. Returns whether there was
-/// anything.
-bool dropAssumedFusion(Operation *root);
-
-/// Replaces what assumeFusion() has written in `function` by what holds for it
-/// as it has become. Returns whether it has written anything.
+/// Replaces what commsched-assume-fusion has written in `function` by what
+/// holds for it as it has become. Returns whether it has written anything.
 bool renewAssumedFusion(func::FuncOp function, OperationCosts &costs);
 
 /// The class of `op`; of a copy of a bucket, that of what it becomes.

@@ -346,8 +346,10 @@ void Pipeline::build(OpPassManager &manager) const {
     return;
   addPartition(manager);
   manager.addPass(createMergeStep({/*keepParts=*/!steadyState}));
-  // What was assumed holds for another program.
-  manager.addPass(createSetCosts());
+  // Of what has become another program.
+  AssumeFusionOptions renewed;
+  renewed.renew = true;
+  manager.addPass(createAssumeFusion(renewed));
   OpPassManager functions(func::FuncOp::getOperationName());
   addPreparation(functions);
   if (!frontier.empty() && (steadyState || !hasBytes())) {
@@ -384,7 +386,7 @@ void Pipeline::build(OpPassManager &manager) const {
     steady.chooseImplementations = hasChoice();
     manager.addPass(createSteadyState(std::move(steady)));
   }
-  manager.addPass(createSetCosts());
+  manager.addPass(createAssumeFusion(std::move(renewed)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,12 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AssumedFusion.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SETCOSTS
@@ -51,23 +50,15 @@ struct SetCosts : mlir::commsched::impl::SetCostsBase<SetCosts> {
         (!profile.empty() &&
          failed(setProfile(module, profile, "pass 'commsched-set-costs'"))))
       return signalPassFailure();
-    if (dropAssumedFusion(module) || assumeFusion)
-      return priceFused(module);
-    if (fields.empty() && target.empty() && profile.empty())
-      markAllAnalysesPreserved();
+    if (!assumeFusion)
+      return;
+    OpPassManager fusion(ModuleOp::getOperationName());
+    fusion.addPass(createAssumeFusion());
+    if (failed(runPipeline(fusion, module)))
+      signalPassFailure();
   }
 
 private:
-  void priceFused(ModuleOp module) {
-    // Of an analysis that is cached, the target may be another.
-    FailureOr<std::shared_ptr<CostAnalysis>> costs =
-        CostAnalysis::create(module);
-    if (failed(costs))
-      return signalPassFailure();
-    mlir::commsched::assumeFusion(
-        llvm::to_vector(module.getOps<func::FuncOp>()), *(*costs)->getCosts());
-  }
-
   /// Has the field of the target called `key` set, if `isGiven`.
   void set(const llvm::cl::Option &option, bool isGiven, StringRef key,
            double value) {

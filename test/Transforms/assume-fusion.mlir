@@ -1,13 +1,9 @@
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-set-costs=assume-fusion -o %t.mlir
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-assume-fusion -o %t.mlir
 // RUN: grep "fused" %t.mlir | not grep -vE "commsched.fused(| = [0-9] : i64), (commsched.pure, )?commsched.runtime_ns = 0 : i64, test.fused\1}"
 // RUN: FileCheck %s < %t.mlir
 // RUN: grep test.ns %t.mlir | not grep -vE "runtime_ns = ([0-9]+) : i64.* test.ns = \1 : i64"
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-set-costs=assume-fusion \
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-assume-fusion \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=REPORT
-
-// What was written is renewed where the target has changed, whatever was read of it.
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-set-costs="assume-fusion target=b200" -o %t.b200
-// RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-report=output=%t.json --commsched-set-costs=target=b200 | diff %t.b200 -
 
 // Operations are marked as what they become: fused with operand `test.fused`, or with
 // all that use it, or priced at `test.ns`.

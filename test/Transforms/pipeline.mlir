@@ -28,7 +28,7 @@
 //      OPTIONS: commsched-set-costs{assume-fusion=false compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true profile={{.+}}.json slack=7 target=b200},
 // DEFAULTS:      test-commsched-merge-step{keep-parts=true}
 //  OPTIONS-NEXT: test-commsched-merge-step{keep-parts=true}
-//  PASSES-NEXT:  commsched-set-costs{assume-fusion=false compute-slowdown=0{{.*}} profile= slack=-1 target=}
+//  PASSES-NEXT:  commsched-assume-fusion{renew=true}
 // DEFAULTS-NEXT: test-commsched-callees-first{pipelines={func.func(
 //  OPTIONS-NEXT: func.func(
 // DEFAULTS-SAME:   test-commsched-infer-size-hints,
@@ -47,7 +47,7 @@
 //  PASSES-SAME:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%
-//  PASSES-NEXT: commsched-set-costs{assume-fusion=false {{.*}} target=}
+//  PASSES-NEXT: commsched-assume-fusion{renew=true}
 
 // It runs by its name in a pipeline as well.
 // RUN: commsched-opt %t.mlir --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \

@@ -79,7 +79,7 @@ inline constexpr llvm::StringLiteral onlyCommunicates = "communication";
 /// until then.
 inline constexpr llvm::StringLiteral fusedAttrName = "commsched.fused";
 
-/// On an operation: commsched-set-costs has written what it takes, and
+/// On an operation: commsched-assume-fusion has written what it takes, and
 /// whether it is fused.
 inline constexpr llvm::StringLiteral assumedFusionAttrName =
     "commsched.assumed_fusion";

@@ -50,7 +50,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` and the dictionary of strings `settings`, none of them needed | pass pipeline for the operation's region, and what a frontend asks of other compilers, which is reported and otherwise ignored |
     | `commsched.fused` | `i64`, unit on operations without operands | what reads the results computes them on the way: they take no storage, and the operand of that number stays alive until then |
-    | `commsched.assumed_fusion` | unit | `commsched-set-costs{assume-fusion}` has written what the operation takes, and whether it is fused |
+    | `commsched.assumed_fusion` | unit | `commsched-assume-fusion` has written what the operation takes, and whether it is fused |
     | `commsched.separate_copies` | unit | on a module: what makes its buckets has no kernel that copies several tensors out of a buffer, or converts what it packs ([bucketing.md](../guide/bucketing.md)) |
     | `commsched.packed_launches` | unit | on a module: what makes its buckets has no launch of several tensors, but packs them, and a kernel of its own cuts each out of what is delivered ([bucketing.md](../guide/bucketing.md)) |
     | `commsched.kernels` | i64, at least 1 | on an operation that copies: by how many kernels it is carried out, each of which is launched |

@@ -319,7 +319,7 @@ public:
 
   /// The first of the modes in which the members cost least, all on streams and
   /// in copies counted; the first of them if no cost is known. Copies are fused
-  /// as commsched-set-costs fuses those of the merged program, if it has
+  /// as commsched-assume-fusion fuses those of the merged program, if it has
   /// priced this one. Linear in the members and the uses of what they send
   /// and deliver.
   PricedBucket price(ArrayRef<schedule::NodeId> starts,
@@ -334,7 +334,7 @@ private:
   const BlockProblem &problem;
   OperationCosts &costs;
   DenseMap<Operation *, schedule::NodeId> nodes;
-  /// Of a program that is priced as fused.
+  /// Of a program that commsched-assume-fusion has priced.
   std::optional<AssumedFusion> fusion;
 };
 

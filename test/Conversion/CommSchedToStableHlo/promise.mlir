@@ -14,11 +14,11 @@
 // DEFINE:   commsched-opt %t.back %{read} --commsched-report="format=json output=%t.made" -o /dev/null && \
 // DEFINE:   %python %S/Inputs/check_promise.py %t.before %t.promised %t.made
 
-// REDEFINE: %{schedule} = --commsched-bucket-all-gather --commsched-set-costs
+// REDEFINE: %{schedule} = --commsched-bucket-all-gather --commsched-assume-fusion=renew
 // RUN: %{check}
-// REDEFINE: %{schedule} = --commsched-bucket-reduce-scatter --commsched-set-costs
+// REDEFINE: %{schedule} = --commsched-bucket-reduce-scatter --commsched-assume-fusion=renew
 // RUN: %{check}
-// REDEFINE: %{schedule} = --commsched-bucket-all-reduce --commsched-set-costs
+// REDEFINE: %{schedule} = --commsched-bucket-all-reduce --commsched-assume-fusion=renew
 // RUN: %{check}
 // REDEFINE: %{schedule} = --commsched-pipeline=memory-budget=200%%
 // RUN: %{check}

@@ -58,7 +58,7 @@ WARNED = re.compile(r"warning: '(\w+)': memory-budget=")
 FIT = "test-commsched-fit-memory{{memory-budget={}}}"
 BEFORE = ("commsched-partition-joint{{memory-budget={0} collectives=cost "
           "runtime-estimator=model}},commsched-pipeline{{memory-budget={0}}}")
-FUSED = "commsched-set-costs{{assume-fusion}}"
+FUSED = "commsched-assume-fusion"
 LOOPS = FUSED + ",commsched-pipeline{{memory-budget={}%{}}}"
 SPLIT = "commsched-pipeline{{{{memory-budget={{}}% split={}}}}}"
 STEP = "commsched-pipeline{{memory-budget={} host-memory=1GiB}}"
@@ -206,7 +206,7 @@ def check_regions(checker, options):
 def check_loops(checker, options):
     """The number of functions, and the problems."""
     checker.program.write_text(write_loops(options.loops))
-    before, _ = checker.run(FUSED.format(), "before")
+    before, _ = checker.run(FUSED, "before")
     best, problems = {}, []
     for number, percent in enumerate(options.budgets):
         fit = LOOPS.format(percent, "")

@@ -86,7 +86,7 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "commsched-pipeline", "commsched-inductor-pipeline",
-                 "commsched-align-runtimes",
+                 "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-chakra",
                  "commsched-export-json",
@@ -138,6 +138,7 @@ RUNS = [
                steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
                "model=nccl", marks=True),
+    *make_runs("commsched-assume-fusion", "", "renew", steps=("mixed",), marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",

@@ -1,12 +1,12 @@
 // RUN: %rows %s | commsched-opt \
-// RUN:   --commsched-set-costs=assume-fusion --commsched-pipeline="memory-budget=0%% mode=copy" \
+// RUN:   --commsched-assume-fusion --commsched-pipeline="memory-budget=0%% mode=copy" \
 // RUN:   --commsched-report="format=json output=%t.first" -o %t.mlir
 // RUN: commsched-opt %t.mlir --commsched-pipeline="memory-budget=0%% mode=copy" \
 // RUN:   --commsched-report="format=json output=%t.second" -o /dev/null
 // RUN: FileCheck %s < %t.first
 // RUN: grep -o '"step_time_ns":[0-9]*' %t.first > %t.times
 // RUN: grep -o '"step_time_ns":[0-9]*' %t.second | diff %t.times -
-// RUN: %rows %s | commsched-opt -o /dev/null --commsched-set-costs=assume-fusion \
+// RUN: %rows %s | commsched-opt -o /dev/null --commsched-assume-fusion \
 // RUN:   --commsched-pipeline="memory-budget=100%% mode=copy" --remarks-filter=commsched \
 // RUN:   --commsched-report="format=json output=%t.json" 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json

@@ -40,38 +40,8 @@ def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
     module says.
 
     With `assume-fusion`, operations that a later compiler, such as XLA, fuses
-    get the times of the kernels that it makes of them. An operation with
-    one result is fused if its class is pointwise, data movement or view, and if
-    all operations that read the result are in the same block and can be fused
-    with it: they are pointwise, data movement, a reduction, a concatenation, or
-    a fused view. Operations with a destination are not fused.
-    A call with `commsched.pure` of a function that consists of such operations
-    counts as one of them. The bodies of loops and branches are treated in the
-    same way, those of calls and reductions are not.
-
-    A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
-    result takes no storage, and shares that of the operand that is computed
-    from the largest value. An operation without operands, such as an `iota`,
-    shares none. A transposition (an operation of data movement with a
-    `permutation`) is also free, and shares the storage of its operand, if all
-    that reads its result are matrix products, loops, operations in the bodies of
-    loops, and operations as above: the compiler chooses the layout in which they
-    read the operand. Any other operation that reads fused results gets the time
-    of a kernel that reads the values that these are computed from, at most 16 in
-    total; with more, an operation is not fused. Any other call gets the sum of
-    the times of its callee. Pinned times stay as they are.
-
-    The copies of buckets are priced as the concatenations and slices that a
-    compiler is given of them. Of a fused slice, a kernel reads as many bytes as
-    the slice has.
-
-    The compiler may decide differently. It may store a value that several
-    operations read, or compute it again; this pass assumes the latter.
-
-    What is written so has `commsched.assumed_fusion`. A later run of this pass,
-    whatever its options, replaces it by what holds for the program and the
-    target as they have become. So `commsched-pipeline` ends, and goes on where
-    it has overlapped iterations.
+    get the times of the kernels that it makes of them:
+    `commsched-assume-fusion` says which.
   }];
   let options = !listconcat(costOptions, contentionOptions, [
     Option<"assumeFusion", "assume-fusion", "bool", /*default=*/"false",
@@ -110,6 +80,50 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
     EnumOption<"model", "model", CollectiveModel, "Nccl",
                "Model of the time of a collective that the profile does not "
                "cover: nccl">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
+def AssumeFusion : Pass<"commsched-assume-fusion"> {
+  let summary = "price operations as a compiler that fuses them will run them";
+  let description = [{
+    For programs that a later compiler, such as XLA, fuses. An operation with
+    one result is fused if its class is pointwise, data movement or view, and if
+    all operations that read the result are in the same block and can be fused
+    with it: they are pointwise, data movement, a reduction, a concatenation, or
+    a fused view. Operations with a destination are not fused.
+    A call with `commsched.pure` of a function that consists of such operations
+    counts as one of them. The bodies of loops and branches are treated in the
+    same way, those of calls and reductions are not.
+
+    A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
+    result takes no storage, and shares that of the operand that is computed
+    from the largest value. An operation without operands, such as an `iota`,
+    shares none. A transposition (an operation of data movement with a
+    `permutation`) is also free, and shares the storage of its operand, if all
+    that reads its result are matrix products, loops, operations in the bodies of
+    loops, and operations as above: the compiler chooses the layout in which they
+    read the operand. Any other operation that reads fused results gets the time
+    of a kernel that reads the values that these are computed from, at most 16 in
+    total; with more, an operation is not fused. Any other call gets the sum of
+    the times of its callee. Pinned times stay as they are.
+
+    The copies of buckets are priced as the concatenations and slices that a
+    compiler is given of them. Of a fused slice, a kernel reads as many bytes as
+    the slice has.
+
+    The compiler may decide differently. It may store a value that several
+    operations read, or compute it again; this pass assumes the latter.
+
+    What the pass writes has `commsched.assumed_fusion`. With `renew`, what an
+    earlier run has written is replaced by what holds for the program as it has
+    become, and a program without such prices stays as it is. So
+    `commsched-pipeline` ends, and goes on where it has overlapped iterations.
+    The pass works on a module or on one of its functions.
+  }];
+  let options = [
+    Option<"renew", "renew", "bool", /*default=*/"false",
+           "Only replace what an earlier run has written">,
   ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }

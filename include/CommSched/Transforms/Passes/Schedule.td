@@ -81,8 +81,8 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     with others is taken to share it with all, which a remark says.
 
     With `pipeline-loops`, iterations of loops that hold collectives overlap as
-    by `commsched-pipeline-loops`, before any block is scheduled, and what was
-    written of operations that are fused is renewed. A function with such
+    by `commsched-pipeline-loops`, before any block is scheduled, and what
+    `commsched-assume-fusion` has written is renewed. A function with such
     loops, all of them with constant bounds, and up to 65,536 operations is also
     scheduled as a whole for 0, 1, 2, 5, 10, 20, 50 and 100 % where those are
     less than the budget, and the schedule in which it is shortest is taken: no

@@ -35,7 +35,7 @@ def schedule_text(
     flags = options.pipeline_flags()
     if not fused:
         return _once("schedule", text, options, flags, reports=True)
-    first = ("--commsched-set-costs=assume-fusion",)
+    first = ("--commsched-assume-fusion",)
     return _once("schedule fused", text, options, flags, True, first)
 
 
