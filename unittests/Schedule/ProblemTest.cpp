@@ -231,8 +231,8 @@ TEST(Verify, RejectsWhatIsNoPermutation) {
             "the order has node 7 at position 6; the problem has 7 nodes");
   EXPECT_EQ(verify(example.problem, {0, 1, 2, -1, 4, 5, 6}).error(),
             "the order has node -1 at position 3; the problem has 7 nodes");
-  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 2, 5, 6}).error(),
-            "the order has node 2 (start) at position 2 and again at position "
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 0, 5, 6}).error(),
+            "the order has node 0 (start) at position 0 and again at position "
             "4");
 }
 

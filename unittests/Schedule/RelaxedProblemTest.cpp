@@ -144,19 +144,18 @@ TEST(RelaxedProblem, PartsOfAChain) {
   ASSERT_TRUE(problem.finalize());
   std::vector<int64_t> costs = listCosts(problem);
   EXPECT_EQ(computeBoundNs(relax(problem, costs)), 165);
+  // Nothing waits for a product that is detached, nor does it.
+  EXPECT_EQ(computeBoundNs(relax(problem, costs, {}, {product})), 100);
   // The last chunk of the product, behind the last one of the collective.
-  EXPECT_EQ(
-      computeBoundNs(relax(problem, costs, {{{start, wait, product}, 4}})),
-      100 + 15 + 5);
+  std::vector<DivisibleRegion> together = {{{start, wait, product}, 4}};
+  EXPECT_EQ(computeBoundNs(relax(problem, costs, together)), 100 + 15 + 5);
   // Two regions of their own: all chunks are needed.
   EXPECT_EQ(computeBoundNs(
                 relax(problem, costs, {{{start, wait}, 4}, {{product}, 4}})),
             165);
   costs[start] = 10;
-  EXPECT_EQ(
-      computeBoundNs(relax(problem, costs, {{{start, wait, product}, 4}})),
-      // The first chunk of the collective, then all products.
-      2 + 60 + 5);
+  // The first chunk of the collective, then all products.
+  EXPECT_EQ(computeBoundNs(relax(problem, costs, together)), 2 + 60 + 5);
 }
 
 /// Every pair that is said to be dependent is.
