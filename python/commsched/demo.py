@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import csv
 import json
 import os
 import pathlib
@@ -172,47 +171,26 @@ def print_versions(title: str, before: Mapping, after: Mapping) -> None:
             print(f"  {'step above it':24}" + "".join(f"{g:>14}" for g in gaps))
 
 
-class Point(NamedTuple):
-    """What a budget (None: no limit) leads to."""
-
-    budget: Optional[int]
-    peak: int
-    step: int
-    bound: int
-    collectives: int
-
-
-def read_frontier(path: pathlib.Path) -> dict[str, list[Point]]:
-    """The points of each function, both in the order of the file."""
-    frontiers: dict[str, list[Point]] = {}
-    with open(path, encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            budget = int(row["budget_bytes"]) if row["budget_bytes"] else None
-            frontiers.setdefault(row["function"], []).append(Point(
-                budget, int(row["peak_bytes"]), int(row["step_time_ns"]),
-                int(row["lower_bound_ns"]), int(row["num_collectives"])))
-    return frontiers
-
-
-def add_up_frontiers(frontiers: Sequence[Sequence[Point]]) -> list[Point]:
+def add_up_frontiers(frontiers: Sequence[Sequence[plot.Point]]) -> list[plot.Point]:
     """The points of the step in which one function runs after the other: for
     each memory the shortest schedules of all that keep it."""
-    added: list[Point] = []
-    for peak in sorted({p.peak for points in frontiers for p in points}):
-        fitting = [[p for p in points if p.peak <= peak] for points in frontiers]
+    added: list[plot.Point] = []
+    for peak in sorted({p.peak_bytes for points in frontiers for p in points}):
+        fitting = [[p for p in points if p.peak_bytes <= peak] for points in frontiers]
         if not all(fitting):
             continue
-        chosen = [min(points, key=lambda p: p.step) for points in fitting]
-        point = Point(peak, max(p.peak for p in chosen),
-                      sum(p.step for p in chosen), sum(p.bound for p in chosen),
-                      sum(p.collectives for p in chosen))
-        if not added or point.step < added[-1].step:
+        chosen = [min(points, key=lambda p: p.step_time_ns) for points in fitting]
+        point = plot.Point(max(p.peak_bytes for p in chosen),
+                           sum(p.step_time_ns for p in chosen),
+                           sum(p.lower_bound_ns for p in chosen), peak,
+                           sum(p.num_collectives for p in chosen))
+        if not added or point.step_time_ns < added[-1].step_time_ns:
             added.append(point)
     return added
 
 
 def print_frontiers(
-    frontiers: Mapping[str, Sequence[Point]], bounds: Mapping[str, int]
+    frontiers: Mapping[str, Sequence[plot.Point]], bounds: Mapping[str, int]
 ) -> None:
     """Prints the points of each function and how far they are above its bound, or
     else above their own."""
@@ -221,9 +199,10 @@ def print_frontiers(
     print(f"  {'':{width}}" + "".join(f"{head:>14}" for head in heads))
     for name, points in frontiers.items():
         for index, p in enumerate(points):
-            cells = ("none" if p.budget is None else memory(p.budget),
-                     memory(p.peak), milliseconds(p.step),
-                     percent(p.step, bounds.get(name, p.bound)), str(p.collectives))
+            budget, bound = p.budget_bytes, bounds.get(name, p.lower_bound_ns)
+            cells = ("none" if budget is None else memory(budget),
+                     memory(p.peak_bytes), milliseconds(p.step_time_ns),
+                     percent(p.step_time_ns, bound), str(p.num_collectives))
             print(f"  {'' if index else name:{width}}"
                   + "".join(f"{cell:>14}" for cell in cells))
 
@@ -280,7 +259,8 @@ def schedule(args) -> None:
     print(evidence([*before.values(), *after.values()]))
     for name in before:
         print_versions(f"@{name}", before[name], after[name])
-    frontiers = read_frontier(points)
+    frontiers = plot.read_frontiers(str(points))
+    drawn = draw_frontiers(frontiers, path("frontier.png"))
     bounds = {name: one["merging_lower_bound_ns"] for name, one in before.items()}
     # A function that repeats calls the others.
     parts = [name for name, one in before.items() if "period_ns" not in one]
@@ -294,7 +274,6 @@ def schedule(args) -> None:
     print_frontiers(frontiers, bounds)
     if all(len(found) == 1 for found in frontiers.values()):
         print("  No larger budget gives a shorter one.")
-    drawn = draw_frontiers(plot.read_frontiers(str(points)), path("frontier.png"))
     print(f"\nfrontier: {points.resolve()}\n{drawn}")
     print(f"timeline: {page.resolve()}\n{draw_timeline(page, after)}")
     print(f"scheduled step: {scheduled.resolve()}")
@@ -422,7 +401,7 @@ def partition(args) -> None:
     if args.host_memory != "0":
         ways["with the host"] = f"{device} host-memory={args.host_memory}"
     basis = evidence(report(args, args.step).values())
-    curves, drawn = {}, {}
+    curves = {}
     for number, (label, options) in enumerate(ways.items()):
         stem = f"{args.step.stem}.{('device', 'host')[number]}"
         path = args.output_dir / f"{stem}.csv"
@@ -433,17 +412,16 @@ def partition(args) -> None:
              f"commsched-pipeline{{{options} collectives=cost frontier={path}}}"],
             args.output_dir / f"{stem}.mlirbc",
         )
-        found = read_frontier(path)
+        found = plot.read_frontiers(str(path))
         if len(found) != 1:
             raise Failure(f"{args.step} has {len(found)} joint functions, not one")
         (curves[label],) = found.values()
-        (drawn[label],) = plot.read_frontiers(str(path)).values()
     picture = args.output_dir / f"{args.step.stem}.memory.png"
     print(f"{args.step} on {args.target}, partitioned, verified and scheduled\n"
           f"{basis}\n")
     # Each partition has other operations.
     print_frontiers(curves, bounds={})
-    print(f"\n  step time against peak memory: {draw_frontiers(drawn, picture)}")
+    print(f"\n  step time against peak memory: {draw_frontiers(curves, picture)}")
 
 
 # -- A page as a picture ---------------------------------------------------

@@ -21,7 +21,8 @@ from commsched.output import replacing
 
 COLUMNS = ("function", "peak_bytes", "step_time_ns")
 TIMES = (("ns", 1), ("µs", 10**3), ("ms", 10**6))
-BOUND = "lower_bound_ns"
+#: What other schedulers than ours do not say.
+OPTIONAL = ("lower_bound_ns", "budget_bytes", "num_collectives")
 
 
 class FrontierError(ValueError):
@@ -30,11 +31,13 @@ class FrontierError(ValueError):
 
 @dataclass(frozen=True)
 class Point:
-    """One schedule of a function."""
+    """One schedule of a function; without `budget_bytes` of no limit."""
 
     peak_bytes: int
     step_time_ns: int
     lower_bound_ns: int | None = None
+    budget_bytes: int | None = None
+    num_collectives: int | None = None
 
 
 def read_frontiers(path: str) -> dict[str, list[Point]]:
@@ -48,10 +51,8 @@ def read_frontiers(path: str) -> dict[str, list[Point]]:
         if missing:
             raise FrontierError(f"{where} has no '{missing[0]}'")
         points = frontiers.setdefault(str(row["function"]), [])
-        # Other schedulers than ours have no bound.
-        has_bound = row.get(BOUND) not in (None, "")
-        names = COLUMNS[1:] + (BOUND,) * has_bound
-        points.append(Point(*(_number(where, n, row[n]) for n in names)))
+        names = [*COLUMNS[1:], *(n for n in OPTIONAL if row.get(n) not in (None, ""))]
+        points.append(Point(**{n: _number(where, n, row[n]) for n in names}))
     if not frontiers:
         raise FrontierError(f"{path} has no points")
     return frontiers
@@ -172,7 +173,8 @@ def _draw_axes(axes, frontiers, colors: dict[str, str]):
     for function, each in frontiers.items():
         color = colors.setdefault(function, f"C{len(colors) % 10}")
         best = best_points(each)
-        others = [point for point in each if point not in best]
+        places = {(point.peak_bytes, point.step_time_ns) for point in best}
+        others = [p for p in each if (p.peak_bytes, p.step_time_ns) not in places]
         # Between two points the step is that of the one with less memory.
         draw_line(
             best,

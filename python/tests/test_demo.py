@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from commsched import demo
-from commsched.demo import Failure, Point
+from commsched.demo import Failure
+from commsched.plot import Point
 
 # @small takes 1,001 bytes and 250 ms, and 100 bytes more make it 150 ms; @large
 # takes 2,000 bytes.
@@ -151,15 +152,15 @@ def test_errors(run_demo, name, step, option, said):
 
 
 def test_a_step_has_the_frontier_of_what_runs_one_after_the_other():
-    forward = [Point(10, 10, 50, 40, 3), Point(30, 25, 45, 41, 2)]
-    backward = [Point(20, 20, 90, 80, 7), Point(None, 40, 80, 80, 7)]
+    forward = [Point(10, 50, 40, 10, 3), Point(25, 45, 41, 30, 2)]
+    backward = [Point(20, 90, 80, 20, 7), Point(40, 80, 80, None, 7)]
     assert demo.add_up_frontiers([forward, backward]) == [
-        Point(20, 20, 140, 120, 10),
-        Point(25, 25, 135, 121, 9),
-        Point(40, 40, 125, 121, 9),
+        Point(20, 140, 120, 20, 10),
+        Point(25, 135, 121, 25, 9),
+        Point(40, 125, 121, 40, 9),
     ]
     # What one function would gain from, another one cannot do.
-    rest = [Point(40, 40, 125, 121, 9)]
+    rest = [Point(40, 125, 121, 40, 9)]
     assert demo.add_up_frontiers([forward, backward[1:]]) == rest
 
 
