@@ -34,8 +34,8 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
     such that the step fits; `frontier` is then the curve of that choice. With
     a percentage, they are split within `activation-memory-budget`, by what
     operations take on the target, if it or `quantize-activations` asks for that
-    or `collectives` is given, and stay whole otherwise, with a remark. What the halves hand over
-    is verified.
+    or `collectives` is given, and stay whole otherwise, with a remark. What the
+    halves hand over is verified.
 
     Then `test-commsched-merge-step` puts what is called beside other operations
     or in loops there, and leaves the parts of a step; with `steady-state`, none.

@@ -37,18 +37,19 @@ struct SizedOrder {
 
 namespace {
 
-/// Orders computation by its places beside the longest chain of the program:
+/// Orders computation by its place beside the longest chain of the program:
 /// what takes more memory than it frees comes directly before what needs it,
-/// and everything else as soon as that is known, so that nothing waits for a
-/// view. Collectives take no time: they are as late as possible anyway.
+/// and everything else directly behind what it needs, so that nothing waits for
+/// a view. Collectives take no time: they are as late as possible anyway.
 class ChainOrder {
 public:
   explicit ChainOrder(const Problem &problem);
 
-  /// Independent parts side by side.
+  /// Independent parts side by side. What an operation frees is guessed by the
+  /// places of the others.
   Order takeByPlace();
   /// Depth first: independent parts, such as the chunks of a loss, one after
-  /// the other.
+  /// the other. What an operation frees is known when it is taken.
   Order takeDeep();
 
 private:
@@ -83,6 +84,7 @@ private:
   std::vector<int64_t> made;
   /// By buffer: how many operations that are not taken hold it.
   std::vector<size_t> numHolders;
+  /// By operation: its place depth first.
   std::vector<int32_t> places;
   ReadyTracker tracker;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
@@ -214,8 +216,8 @@ void ChainOrder::makeReady(NodeId node) {
   ready.push({!isNow, places[node]});
 }
 
-/// Counts that `node` is taken. What is left of the users of the buffer frees
-/// it.
+/// Counts that `node` is taken. If one user of the buffer is left, it frees
+/// that, and may be early now.
 void ChainOrder::release(BufferId id, NodeId node) {
   if (!isHeldBy(id, node) || --numHolders[id] != 1)
     return;
