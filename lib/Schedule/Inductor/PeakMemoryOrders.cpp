@@ -460,29 +460,11 @@ Result<Order> schedule::sortDepthFirst(const Problem &problem) {
   Order sorted = sortBySize(problem);
   Csr<NodeId> predecessors = sortPredecessors(problem, sorted);
 
-  Order order;
-  order.reserve(sorted.size());
-  std::vector<bool> entered(sorted.size());
-  // The work list, with the next entry on top: n enters node n, and ~n leaves
-  // it. No recursion, since chains may be as long as the program.
-  std::vector<NodeId> open;
-  for (NodeId root : sorted) {
-    open.push_back(root);
-    while (!open.empty()) {
-      NodeId node = open.back();
-      open.pop_back();
-      if (node < 0) {
-        order.push_back(~node);
-        continue;
-      }
-      if (entered[node])
-        continue;
-      entered[node] = true;
-      open.push_back(~node);
-      for (NodeId predecessor : predecessors[node])
-        open.push_back(predecessor);
-    }
-  }
+  Order order = orderDepthFirst(problem.numNodes(), sorted,
+                                [&](NodeId node, Order &open) {
+                                  for (NodeId predecessor : predecessors[node])
+                                    open.push_back(predecessor);
+                                });
   if (Status status = verify(problem, order); !status)
     return Error{"the depth-first sort made an invalid order: " +
                  status.error()};

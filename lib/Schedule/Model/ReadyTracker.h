@@ -122,6 +122,34 @@ private:
   IndegreeCounter counts;
 };
 
+/// Returns `roots` and all that they need, depth first: each operation directly
+/// behind what it needs and is not there yet. `pushNeeded(node, open)` appends
+/// what `node` needs, of which the last comes first. No recursion, since chains
+/// may be as long as the program. O(nodes + dependences).
+template <typename PushFn>
+Order orderDepthFirst(NodeId numNodes, const Order &roots, PushFn pushNeeded) {
+  Order order;
+  order.reserve(static_cast<size_t>(numNodes));
+  std::vector<bool> entered(static_cast<size_t>(numNodes));
+  // The work list, with the next entry on top: n enters node n, and ~n leaves
+  // it.
+  Order open(roots.rbegin(), roots.rend());
+  while (!open.empty()) {
+    NodeId node = open.back();
+    open.pop_back();
+    if (node < 0) {
+      order.push_back(~node);
+      continue;
+    }
+    if (entered[node])
+      continue;
+    entered[node] = true;
+    open.push_back(~node);
+    pushNeeded(node, open);
+  }
+  return order;
+}
+
 } // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_LIB_SCHEDULE_MODEL_READYTRACKER_H

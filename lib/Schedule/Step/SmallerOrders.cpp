@@ -146,34 +146,22 @@ void ChainOrder::measureKept() {
 Order ChainOrder::listDeep() const {
   auto sortBy = [](Order &nodes, auto getKey) {
     std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-      return std::make_pair(getKey(a), -a) < std::make_pair(getKey(b), -b);
+      return std::make_pair(getKey(a), a) < std::make_pair(getKey(b), b);
     });
   };
-  // The next entry is on top: n enters node n, and ~n leaves it.
-  Order order, open, needed;
+  Order roots, needed;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.successors(node).empty())
-      open.push_back(node);
-  sortBy(open, [&](NodeId node) { return getCost(node); });
-  std::vector<bool> entered(problem.numNodes());
-  while (!open.empty()) {
-    NodeId node = open.back();
-    open.pop_back();
-    if (node < 0) {
-      order.push_back(~node);
-      continue;
-    }
-    if (entered[node])
-      continue;
-    entered[node] = true;
-    open.push_back(~node);
-    needed.clear();
-    for (DependenceEnd end : problem.predecessors(node))
-      needed.push_back(end.node);
-    sortBy(needed, [&](NodeId other) { return heads[other]; });
-    open.insert(open.end(), needed.begin(), needed.end());
-  }
-  return order;
+      roots.push_back(node);
+  sortBy(roots, [&](NodeId node) { return -getCost(node); });
+  return orderDepthFirst(
+      problem.numNodes(), roots, [&](NodeId node, Order &open) {
+        needed.clear();
+        for (DependenceEnd end : problem.predecessors(node))
+          needed.push_back(end.node);
+        sortBy(needed, [&](NodeId other) { return -heads[other]; });
+        open.insert(open.end(), needed.rbegin(), needed.rend());
+      });
 }
 
 /// Whether the buffer lives until `node` has run. A wait holds what its start
@@ -181,9 +169,8 @@ Order ChainOrder::listDeep() const {
 bool ChainOrder::isHeldBy(BufferId id, NodeId node) const {
   if (problem.kind(node) != NodeKind::Wait)
     return true;
-  ArrayView<NodeId> users = problem.users(id);
-  return std::find(users.begin(), users.end(), problem.startOf(node)) ==
-         users.end();
+  ArrayView<BufferId> used = problem.buffersUsedBy(problem.startOf(node));
+  return std::find(used.begin(), used.end(), id) == used.end();
 }
 
 void ChainOrder::countHolders() {
