@@ -43,7 +43,7 @@ from commsched.torch.compiling.store import (
     current_job,
     poll,
 )
-from commsched.torch.measuring.collectives import measure_collectives
+from commsched.torch.measuring.collectives import SIZES, measure_collectives
 from commsched.torch.measuring.machine import is_busy, measure_target, slowest
 from commsched.torch.measuring.profile import (
     ProfileError,
@@ -62,8 +62,7 @@ DEFAULT = "COMMSCHED_MEASURE"
 
 #: Seconds that a rank waits for the others to measure, that collectives are
 #: measured for, and that a call of them may take.
-MEETING, MEASURING, CALL = 60.0, 4.0, 30.0
-SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22, 1 << 24)
+MEETING, MEASURING, CALL = 60.0, 6.0, 30.0
 REPEATS = 11
 
 #: The presets of devices, by what the names of these have in them.

@@ -45,6 +45,10 @@ _COALESCED = ("all_gather", "reduce_scatter", "all_reduce")
 _TENSORS = 8
 _COALESCED_SIZES = 3
 
+#: Full buffers that a bounded measurement takes. From 32 MiB on, glibc gives them
+#: pages that the kernel has to clear.
+SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22, 31 << 20, 32 << 20)
+
 #: Calls of a size if time runs short.
 _FEW = 3
 
