@@ -85,9 +85,7 @@ def test_a_bucket_is_one_launch():
     gm = step("ggg")
     bucket = Bucket("all_gather", "coalesced", ("s0", "s1"), ("w0", "w1"))
     order = ((0, "copy_in"), (0, "start"), "s2", "c0", (0, "wait"), "w2")
-    plan, moved = limit_in_flight(
-        Plan(order, (bucket,)), gm.graph, [gathers(1)]
-    )
+    plan, moved = limit_in_flight(Plan(order, (bucket,)), gm.graph, [gathers(1)])
     assert moved == 1
     assert plan.order == ((0, "copy_in"), (0, "start"), "c0", (0, "wait"), "s2", "w2")
 

@@ -81,9 +81,7 @@ def test_what_the_order_does_not_name_holds_no_memory():
 
     gm = build([("x", (4,)), ("y", (4,))], body)
     apply_plan(gm, Plan(("sin", "parts", "cos")))
-    assert names(gm) == [
-        "x", "y", "sin", "parts", "part", "cast", "cos", "output"
-    ]
+    assert names(gm) == ["x", "y", "sin", "parts", "part", "cast", "cos", "output"]
 
 
 def test_later_waits_come_behind_the_first():
@@ -157,9 +155,7 @@ def test_other_calls_stay_whole():
 
     gm = build([("x", (4, 4))], uses, region=build([("a", (4, 4))], body))
     apply_plan(gm, Plan(("call_sin", "log", "call_cos", "exp")))
-    assert names(gm) == [
-        "x", "log", "region", "call", "item", "exp", "output"
-    ]
+    assert names(gm) == ["x", "log", "region", "call", "item", "exp", "output"]
 
 
 def test_collectives_of_called_graphs_are_found():

@@ -71,9 +71,7 @@ def sharded(world, dtype, layers=1):
 TOKENS = torch.zeros(2, 8, dtype=torch.long)
 
 
-@pytest.mark.parametrize(
-    "precision, buckets", [(F32, "off"), (BF16, "auto")]
-)
+@pytest.mark.parametrize("precision, buckets", [(F32, "off"), (BF16, "auto")])
 def test_code_has_the_order_of_the_schedule(
     opt_program, fake_world, codegen, graphs, precision, buckets
 ):

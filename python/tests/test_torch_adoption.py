@@ -224,6 +224,16 @@ def test_parameters_are_gathered_in_forwards_only(mesh):
         assert call(torch.ones(2, 1, 4)).shape == (2, 1, 4)
 
 
+def test_functional_call_computes_with_what_it_is_given(mesh, replica):
+    for model in (sharded(mesh), replica(nn.Linear(4, 4))):
+        model = getattr(cs.adopt(model), "module", model)
+        given = {name: torch.ones(p.shape) for name, p in model.named_parameters()}
+        gradients = torch.func.grad(
+            lambda given: torch.func.functional_call(model, given, torch.ones(4)).sum()
+        )(given)
+        assert all(g.eq(g.max()).all() and g.max() > 0 for g in gradients.values())
+
+
 def test_adopted_models_are_not_copied(mesh, replica):
     model = cs.adopt(replica(nn.Sequential(nn.Linear(2, 2))))
     with pytest.raises(TypeError, match="a DistributedDataParallel that is adopted ca"):

@@ -164,9 +164,7 @@ def test_pytorch_finds_the_backend_by_its_name(metadata, run_python):
         assert "commsched" in torch._dynamo.list_backends()
         assert "commsched.torch" not in sys.modules
         options = {"inner": "eager", "strict": True}
-        step = torch.compile(
-            lambda x: x.sin(), backend="commsched", options=options
-        )
+        step = torch.compile(lambda x: x.sin(), backend="commsched", options=options)
         x = torch.randn(3, requires_grad=True)
         step(x).sum().backward()
         assert torch.equal(x.grad, x.detach().cos())

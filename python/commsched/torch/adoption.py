@@ -154,7 +154,10 @@ class AdoptedReplica:
             and module.training
             and torch.is_grad_enabled()
             and self.require_backward_grad_sync
-            and any(p.requires_grad for p in module.parameters())
+            and any(
+                p.requires_grad and isinstance(p, nn.Parameter)
+                for p in module.parameters()
+            )
         ):
             raise RuntimeError(
                 f"a {type(module).__name__} is called by itself, where the "

@@ -164,6 +164,9 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
                 return None
             if name in self.commsched_gathered:
                 return self.commsched_gathered[name]
+            if type(parameter) is torch.Tensor:
+                # What torch.func.functional_call has put there.
+                return parameter
             if is_transforming():
                 return _read_outside(self.commsched_reads[name], parameter)
             return self.commsched_reads[name](parameter)
