@@ -28,7 +28,7 @@ def _graph(calls):
 
     def add(target, *args, kind="call_function"):
         node = graph.create_node(kind, target, args)
-        node.meta["val"] = value
+        node.meta.update({} if target is aten._assert_async.msg else {"val": value})
         return node
 
     x = add("x", kind="placeholder")
@@ -54,8 +54,8 @@ def _counted(x: torch.Tensor) -> torch.Tensor:
 
 def test_calls_are_timed_by_signature():
     gm = _graph([
-        (aten.neg.default,),
-        (aten.neg.default,),
+        (aten.neg.default,), (aten.neg.default,),
+        (aten._assert_async.msg, "has no value"),
         (aten.bernoulli.p, 0.5),
         (aten.mm.default, torch.ones(3, 3)),  # Its shapes do not fit.
         (torch.ops.test_operator_times.counted.default,),

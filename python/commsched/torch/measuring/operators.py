@@ -22,7 +22,7 @@ from commsched.torch.importer.targets import (
     schema_of,
     transfer_kind,
 )
-from commsched.torch.importer.types import raw_value
+from commsched.torch.importer.types import has_value, raw_value
 from commsched.torch.measuring.profile import hint_of, signature
 from commsched.torch.private.names import tree_leaves, tree_map
 
@@ -105,7 +105,9 @@ def time_calls(
 def is_timed(node: fx.Node) -> bool:
     """Whether :func:`time_calls` may call what `node` does: an operator of
     PyTorch's own, on processors. Others might do more than compute."""
-    if signature(node) is None or node.target.namespace not in _OWN:
+    if signature(node) is None or not has_value(node):  # As assertions.
+        return False
+    if node.target.namespace not in _OWN:
         return False
     values = [raw_value(given) for given in (node, *node.all_input_nodes)]
     return all(
