@@ -93,12 +93,7 @@ def block(weights, x):
     return x + hidden @ weights["down"]
 
 
-WEIGHTS = {
-    "qkv": (16, 48),
-    "out": (16, 16),
-    "up": (16, 64),
-    "down": (64, 16),
-}
+WEIGHTS = {"qkv": (16, 48), "out": (16, 16), "up": (16, 64), "down": (64, 16)}
 
 
 def gathered(weights):

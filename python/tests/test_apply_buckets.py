@@ -169,23 +169,13 @@ CASES = [
         2,
         2,
     ),
-    (
-        scatters_of_cast_sums,
-        [REDUCE + "mode=copy", SCATTER + "mode=copy"],
-        2,
-        2,
-    ),
+    (scatters_of_cast_sums, [REDUCE + "mode=copy", SCATTER + "mode=copy"], 2, 2),
     (sums_in_place, [SCATTER + "mode=copy"], 1, 1),
     (sums_in_place, [SCATTER + "mode=coalesced"], 1, 1),
     (keys_and_values, ["--commsched-schedule=memory-budget=100%"], 2, 2),
     (keys_and_values, [GATHER + "mode=copy"], 1, 3),
     (written_inputs, [GATHER + "mode=copy"], 1, 1),
-    (
-        written_inputs,
-        [GATHER + "mode=coalesced", "--commsched-sink-waits"],
-        1,
-        1,
-    ),
+    (written_inputs, [GATHER + "mode=coalesced", "--commsched-sink-waits"], 1, 1),
 ]
 
 

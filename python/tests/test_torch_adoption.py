@@ -234,6 +234,25 @@ def test_functional_call_computes_with_what_it_is_given(mesh, replica):
         assert all(g.eq(g.max()).all() and g.max() > 0 for g in gradients.values())
 
 
+def test_a_forward_that_changes_what_it_reads_is_an_error(mesh, replica):
+    class Halved(nn.Linear):
+        def forward(self, x):
+            self.weight.data = self.weight.data / 2
+            return super().forward(x)
+
+    model = cs.adopt(replica(Halved(4, 4)))
+    model(torch.ones(1, 4))
+    with pytest.raises(RuntimeError, match="has set the .* parameter 'weight' of a Hal"):
+        model(torch.ones(1, 4))
+
+    @torch.compile(backend="commsched")
+    def clamp(layer):
+        layer.weight.clamp_(0, 1)
+
+    with torch.no_grad(), pytest.raises(RuntimeError, match="weight.* by clamp_, but"):
+        clamp(cs.adopt(fully_shard(nn.Linear(4, 4), mesh=mesh)))
+
+
 def test_adopted_models_are_not_copied(mesh, replica):
     model = cs.adopt(replica(nn.Sequential(nn.Linear(2, 2))))
     with pytest.raises(TypeError, match="a DistributedDataParallel that is adopted ca"):

@@ -83,11 +83,7 @@ def install(folder, *arguments):
 def case(name="commsched", model="llama3", parallelism=None, **settings):
     """The settings of a case of `print_passes`."""
     settings = {"pass_pipeline": name, "disable_passes": [], **settings}
-    return {
-        "model": model,
-        "compile": settings,
-        "parallelism": parallelism or {},
-    }
+    return {"model": model, "compile": settings, "parallelism": parallelism or {}}
 
 
 def overlap(**settings):

@@ -384,6 +384,23 @@ class ReadReplica(Read):
     averaging: Optional[RemovableHandle] = None
     #: Has a gradient where the parameter has one that is kept.
     kept: Optional[torch.Tensor] = None
+    #: What was read last where nothing is traced, and where its values were.
+    given: Optional[tuple[torch.Tensor, int]] = None
+
+    def read_now(self, parameter: nn.Parameter) -> torch.Tensor:
+        if torch.compiler.is_compiling():
+            return super().read_now(parameter)
+        given, self.given = self.given, None
+        if given is not None and given[0].data_ptr() != given[1]:
+            raise RuntimeError(
+                f"a forward has set the `.data` of the parameter '{self.name}' of a "
+                f"{type(self.owner).__name__}, but reads a view of that: set it in "
+                "place, as by `.data.copy_()`"
+            )
+        whole = super().read_now(parameter)
+        if type(whole) is torch.Tensor:
+            self.given = whole, whole.data_ptr()
+        return whole
 
     def make_leaf(self) -> torch.Tensor:
         return self.parameter

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.distributed.tensor import DTensor
 
 from commsched.torch.private import names
 
@@ -43,8 +44,14 @@ def list_reads() -> list[Any]:
 def share_reads(gm: fx.GraphModule, inputs: Sequence[Any]) -> None:
     """Makes `gm` read each parameter of adopted models once. `inputs` are those of
     the graph."""
-    adopted = {id(read.parameter) for read in _READS}
+    adopted = {id(read.parameter): read for read in _READS}
     placeholders = gm.graph.find_nodes(op="placeholder")
+    sharded = {
+        node: adopted[id(value)]
+        for node, value in zip(placeholders, inputs)
+        if id(value) in adopted and isinstance(value, DTensor)
+    }
+    _check_unchanged(gm, sharded)
     repeated = {
         node
         for node, value in zip(placeholders, inputs)
@@ -56,6 +63,27 @@ def share_reads(gm: fx.GraphModule, inputs: Sequence[Any]) -> None:
     _merge(gm, repeated)
     gm.graph.lint()
     gm.recompile()
+
+
+def _check_unchanged(gm: fx.GraphModule, sharded: dict[fx.Node, Any]) -> None:
+    """Raises RuntimeError if `gm` changes in place what it has gathered: other reads
+    would not see that. `sharded` has what reads each parameter."""
+    known = dict(sharded)
+    for node in _list_reads(gm, sharded):
+        read = known[node] = next(known[n] for n in node.all_input_nodes if n in known)
+        for user in node.users:
+            name = str(user.target)
+            if (
+                user.op == "call_method"
+                and name.endswith("_")
+                and not name.endswith("__")
+                and user.args[0] is node
+            ):
+                raise RuntimeError(
+                    f"a forward changes the parameter '{read.name}' of a "
+                    f"{type(read.owner).__name__} by {name}, but has a gathered copy "
+                    "of it: change it between steps"
+                )
 
 
 def _count(gm: fx.GraphModule, node: fx.Node) -> Counter:
