@@ -11,7 +11,8 @@ import seeds
 import traces
 
 from commsched import opt
-from commsched.torch import GraphImportError, GraphSpec, import_graphs
+from commsched.torch import GraphImportError, GraphSpec, import_graphs, shard_parameters
+from commsched.torch.trace import Sharded, TraceOptions, import_step, trace_step
 from commsched.torch.importer.links import Source
 from decoder_sizes import CONFIGS
 from graphs import calls
@@ -122,18 +123,8 @@ def run_linked(step, initial, batches):
 
 @pytest.mark.parametrize(
     "others",
-    seeds.turns(
-        [
-            pytest.param({}, id="halves"),
-            pytest.param({"joint": True}, id="joint"),
-            pytest.param({"partitioner": "default"}, id="default"),
-            pytest.param(
-                {"reshard_after_forward": False, "clip_grad_norm": 1.0},
-                id="not-resharded-clipped",
-            ),
-        ],
-        1,
-    ),
+    seeds.turns([{}, {"joint": True}, {"partitioner": "default"},
+                 {"reshard_after_forward": False, "clip_grad_norm": 1.0}], 1),
 )
 def test_repetitions_of_the_step_train_the_model(others):
     """Losses of three repetitions are those of torch's own training loop."""
@@ -221,13 +212,30 @@ def test_the_step_calls_its_parts(imported_step):
         assert ('role = "parameter"' in attributes) != is_gradient
 
 
-def test_the_step_calls_a_joint_function(imported_step):
-    text = imported_step(options(joint=True))
-    assert "num_forward_outputs = 1 : i64" in text
-    assert operands(text, "optimizer")[NUM_PARAMETERS : 2 * NUM_PARAMETERS] == [
-        f"joint#{1 + i}" for i in range(NUM_PARAMETERS)
-    ]
-    assert returned(text)[-1] == "joint#0"
+class Normed(torch.nn.BatchNorm1d):
+    def forward(self, rows):
+        return super().forward(rows).square().mean()
+
+
+def make_normed(mesh):
+    model = Normed(8)
+    shard_parameters(model, mesh)
+    return Sharded(model, [torch.empty(4, 8)])
+
+
+@needs_opt
+@pytest.mark.parametrize("first", ["joint", "forward"])
+def test_updated_buffers_feed_the_next_repetition(first):
+    made = TraceOptions(joint=first == "joint", optimizer="adamw")
+    text = str(import_step(trace_step(make_normed, {"dp": 2}, made)))
+    opt.run(text)
+    results, step = returned(text), arguments(text, "step")
+    fed = [results[int(re.search(r"carried = (\d+)", step[name])[1])]
+           for name in operands(text, first) if "carried" in step[name]]
+    assert fed == ["optimizer#0", "optimizer#1", *(f"{first}#{i}" for i in range(3))]
+    assert operands(text, "optimizer")[2:4] == (
+        ["joint#4", "joint#5"] if made.joint else ["backward#0", "backward#1"])
+    assert results[-1] == f"{first}#3"
 
 
 @pytest.fixture

@@ -87,14 +87,6 @@ def test_parameters_stay_gathered_without_resharding():
     assert len(calls(step.graphs["backward"], SCATTER)) == NUM_PARAMETERS
 
 
-def test_joint_graph_holds_both_halves():
-    step = trace_tiny(joint=True)
-    assert list(step.graphs) == ["joint"]
-    joint = step.graphs["joint"]
-    assert len(calls(joint, GATHER)) == NUM_PARAMETERS
-    assert len(calls(joint, SCATTER)) == NUM_PARAMETERS
-
-
 def test_replicas_reduce_shards_only():
     step = trace_tiny(replicas=2, shards=2)
     backward = step.graphs["backward"]

@@ -46,6 +46,7 @@ from commsched.torch.tracer.partition import (
     PARTITIONERS,
     num_model_outputs,
     partition,
+    updated_inputs,
 )
 
 
@@ -163,7 +164,7 @@ def trace_step(
             groups.update(_name_groups(joint, each))
     hints = sharded.hints(joint)
     parameters = updated_parameters(joint, dict(_sharding(sharded)))
-    num_outputs = num_model_outputs(joint)
+    num_outputs, updated = num_model_outputs(joint), updated_inputs(joint)
     if options.reshard_after_forward:
         reshard_after_forward(joint)
     graphs = {"joint": joint}
@@ -175,7 +176,7 @@ def trace_step(
     if options.optimizer == "none":
         return TracedStep(graphs, groups, hints)
     graphs["optimizer"] = adamw_graph(parameters, options.clip_grad_norm)
-    sources = link_step(graphs, parameters, num_outputs)
+    sources = link_step(graphs, parameters, num_outputs, updated)
     return TracedStep(graphs, groups, hints, sources)
 
 

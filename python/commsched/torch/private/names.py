@@ -146,7 +146,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
             "torch._functorch.aot_autograd.aot_export_joint_with_descriptors"
         ),
         "default_partition": f"{_PARTITIONERS}.default_partition",
-        "PlainAOTOutput": f"{_DESCRIPTORS}.PlainAOTOutput",
+        "InputMutationAOTOutput": f"{_DESCRIPTORS}.InputMutationAOTOutput",
         "SubclassGetAttrAOTInput": f"{_DESCRIPTORS}.SubclassGetAttrAOTInput",
         "SubclassGetAttrAOTOutput": f"{_DESCRIPTORS}.SubclassGetAttrAOTOutput",
     },

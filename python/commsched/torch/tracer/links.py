@@ -3,12 +3,12 @@
 
 The backward takes what the forward saves, and the optimizer the gradients and
 its own states. The forward and the optimizer take the parameters that the
-optimizer of the step before updated.
+optimizer of the step before updated, and the forward the buffers that it did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch import fx
 
@@ -28,15 +28,19 @@ def link_step(
     graphs: dict[str, fx.GraphModule],
     parameters: Sequence[Parameter],
     num_outputs: int,
+    updated: Mapping[str, int],
 ) -> dict[str, Sources]:
     """The sources of every graph's inputs, by the graphs' names.
 
     ``graphs`` are ``forward`` and ``backward``, or ``joint``, and
     ``optimizer``. Of the outputs of the first the first ``num_outputs`` are the
-    model's.
+    model's, and those of ``updated`` replace its inputs of these names.
     """
     first, *others = (name for name in graphs if name != "optimizer")
-    links: dict[str, Sources] = {first: {}, "optimizer": {}}
+    links: dict[str, Sources] = {
+        first: {name: Source(first, k, 1) for name, k in updated.items()},
+        "optimizer": {},
+    }
     gradients, behind = first, num_outputs
     for name in others:
         saved = len(graphs[first].graph.output_node().args[0]) - num_outputs

@@ -11,8 +11,9 @@ from __future__ import annotations
 from torch import fx
 
 from commsched.torch.importer.aliases import is_view
+from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.private.names import (
-    PlainAOTOutput,
+    InputMutationAOTOutput,
     SavedForBackwardsAOTOutput,
     default_partition,
     min_cut,
@@ -55,9 +56,23 @@ def partition(
 
 
 def num_model_outputs(joint: fx.GraphModule) -> int:
-    """How many outputs of a joint graph, the first ones, are the model's."""
-    descriptors = joint.graph.output_node().meta["desc"]
-    return sum(isinstance(d, PlainAOTOutput) for d in descriptors)
+    """How many outputs of a joint graph, the first ones, are the model's:
+    inputs that it updates, such as buffers, and the loss."""
+    return len(JointOutputs(joint.graph).forward)
+
+
+def updated_inputs(joint: fx.GraphModule) -> dict[str, int]:
+    """The outputs of a joint graph that replace its inputs, by the names of
+    their placeholders."""
+    inputs = {
+        node.meta["desc"]: node.name
+        for node in joint.graph.find_nodes(op="placeholder")
+    }
+    return {
+        inputs[descriptor.mutated_input]: index
+        for index, descriptor in enumerate(joint.graph.output_node().meta["desc"])
+        if isinstance(descriptor, InputMutationAOTOutput)
+    }
 
 
 def _size(node: fx.Node) -> int:
