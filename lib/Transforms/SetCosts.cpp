@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -52,6 +53,8 @@ struct SetCosts : mlir::commsched::impl::SetCostsBase<SetCosts> {
       return signalPassFailure();
     if (!assumeFusion)
       return;
+    // Costs that a pass in front has kept are those before the changes above.
+    getAnalysisManager().invalidate({});
     OpPassManager fusion(ModuleOp::getOperationName());
     fusion.addPass(createAssumeFusion());
     if (failed(runPipeline(fusion, module)))
