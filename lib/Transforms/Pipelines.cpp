@@ -307,9 +307,10 @@ void Pipeline::addPartition(OpPassManager &manager) const {
   bool isAsked =
       refuse(manager, requests,
              "needs a joint function, one with "
-             "'commsched.num_forward_outputs', but the module has none: "
-             "commsched-partition-joint splits them, and "
-             "commsched-accumulate-gradients makes them a part of others",
+             "'commsched.num_forward_outputs', but the module has none. Leave "
+             "the option out where commsched-pipeline or "
+             "commsched-partition-joint has split it, and give it before "
+             "commsched-accumulate-gradients makes it a part of another",
              /*areOnJoint=*/true);
   if (hasBytes()) {
     auto fit = makeStrictOptions<FitMemoryOptions>();

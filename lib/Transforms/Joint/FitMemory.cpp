@@ -402,8 +402,9 @@ LogicalResult FitMemory::checkPeak(const Replacement &replacement,
       ((reserved ? "the allocator reserves at least "
                  : "the step that needs least takes ") +
        Twine(leastBytes) + " bytes, " + Twine(leastBytes - leftBytes) +
-       " over the " + Twine(leftBytes) +
-       " of the device that are left; the largest values at its peak are " +
+       " more than the " + Twine(leftBytes) +
+       " bytes that are left of the device; the largest values at its peak "
+       "are " +
        explainPeak(*report) + replacement.remedies)
           .str();
   if (strict)

@@ -27,7 +27,7 @@
 // RUN: %{fit}"memory-budget=117MiB budget-on=reserved" %{report} | FileCheck %s --check-prefix=OVER
 // OVER: remark: [Analysis] MemoryFitted
 // OVER: remark: [Missed] MemoryExceeded
-// OVER-SAME: AllowedBytes=122683392, LeastBytes=123731968, Remark="the allocator reserves at least 123731968 bytes, 1048576 over the 122683392 of the device that are left; the largest values at its peak are 'aten.mm' (67108864 bytes,
+// OVER-SAME: AllowedBytes=122683392, LeastBytes=123731968, Remark="the allocator reserves at least 123731968 bytes, 1048576 more than the 122683392 bytes that are left of the device; the largest values at its peak are 'aten.mm' (67108864 bytes,
 // RUN: not %{fit}"memory-budget=117MiB budget-on=reserved strict" %{report} \
 // RUN:   | FileCheck %s --check-prefix=STRICT
 // STRICT: error: cannot be fitted: the allocator reserves at least 123731968 bytes

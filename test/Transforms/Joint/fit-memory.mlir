@@ -37,7 +37,7 @@
 // LESS-NOT: MemoryExceeded
 // LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":1440,
 // OVER: remark: [Missed] MemoryExceeded
-// OVER-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="the step that needs least takes 1440 bytes, 1 over the 1439 of the device that are left; the largest values at its peak are 'aten.mm' (1000 bytes,
+// OVER-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="the step that needs least takes 1440 bytes, 1 more than the 1439 bytes that are left of the device; the largest values at its peak are 'aten.mm' (1000 bytes,
 // OVER: "function":"step",{{.*}}"peak_memory_bytes":1440
 // STRICT: error: cannot be fitted: the step that needs least takes 1440 bytes
 func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
