@@ -25,15 +25,6 @@ bool mlir::commsched::isAssumed(Operation *op) {
   return op->getDiscardableAttr(assumedFusionAttrName) != nullptr;
 }
 
-OperatorClass mlir::commsched::getFusionClass(Operation *op) {
-  if (isa<AllGatherCopyInOp, ChunkCatOp, tensor::ConcatOp>(op))
-    return OperatorClass::Concatenation;
-  if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp, linalg::TransposeOp>(
-          op))
-    return OperatorClass::DataMovement;
-  return getOperatorClass(op);
-}
-
 OperandRange mlir::commsched::getReadOperands(Operation *op) {
   if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
     return transpose->getOperands().take_front(1);

@@ -41,9 +41,6 @@ bool isAssumed(Operation *op);
 /// holds for it as it has become. Returns whether it has written anything.
 bool renewAssumedFusion(func::FuncOp function, OperationCosts &costs);
 
-/// The class of `op`; of a copy of a bucket, that of what it becomes.
-OperatorClass getFusionClass(Operation *op);
-
 /// What the kernel of `op` reads. A buffer that it writes into is not read.
 OperandRange getReadOperands(Operation *op);
 

@@ -10,9 +10,11 @@
 
 #include "CommSched/Analysis/Bucketing/Mergeability.h"
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
+#include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "CommSched/Schedule/Graphs/ChainPlaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +86,8 @@ using Sharers = SmallVector<Sharer, 1>;
 class LeastCosts {
 public:
   LeastCosts(const BlockProblem &problem, OperationCosts &costs,
-             std::vector<int64_t> costsNs, ArrayRef<DivisibleRegion> regions);
+             std::vector<int64_t> costsNs, ArrayRef<DivisibleRegion> regions,
+             Freedom freedom);
 
   std::vector<int64_t> take() { return std::move(leastNs); }
 
@@ -97,29 +100,54 @@ private:
   void share(MutableArrayRef<Sharer> sharers);
   double getNsPerByte(ArrayRef<Sharer> sharers, int64_t mostBytes) const;
   void lowerCast(Operation *cast);
+  void lowerFused(Operation *op, ArrayRef<Value> inputs, int64_t kernels);
+  bool mayFuse(Operation *op) const;
+  void lowerAround(CollectiveOpInterface collective);
 
   const BlockProblem &problem;
   OperationCosts &costs;
   std::vector<int64_t> leastNs;
+  Freedom freedom;
   /// By node: 1 where it is never split.
   std::vector<int32_t> mostChunks;
   DenseMap<Operation *, NodeId> nodes;
+  DenseSet<Operation *> fusedReaders;
   schedule::ChainPlaces places;
 };
 
 } // namespace
 
+/// Whether the time of `op` depends on what is fused around it.
+static bool dependsOnFusion(Operation *op) {
+  if (getPinnedRuntimeNs(op))
+    return op->hasAttr(assumedFusionAttrName);
+  switch (getFusionClass(op)) {
+  case OperatorClass::Pointwise:
+  case OperatorClass::DataMovement:
+  case OperatorClass::Reduction:
+  case OperatorClass::Concatenation:
+    return true;
+  default:
+    return false;
+  }
+}
+
 LeastCosts::LeastCosts(const BlockProblem &problem, OperationCosts &costs,
                        std::vector<int64_t> costsNs,
-                       ArrayRef<DivisibleRegion> regions)
+                       ArrayRef<DivisibleRegion> regions, Freedom freedom)
     : problem(problem), costs(costs), leastNs(std::move(costsNs)),
-      mostChunks(leastNs.size(), 1),
+      freedom(freedom), mostChunks(leastNs.size(), 1),
       places(findChainPlaces(problem.getProblem())) {
   for (const DivisibleRegion &region : regions)
     for (NodeId member : region.members)
       mostChunks[member] = std::max(mostChunks[member], region.mostChunks);
   for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)
     nodes[problem.getOperation(node)] = node;
+  // What leaves a loop meets other operations.
+  if (freedom.isFused && freedom.isPipelined)
+    for (auto [op, node] : nodes)
+      if (dependsOnFusion(op))
+        leastNs[node] = 0;
   addCollectives(BucketMode::Copy);
   addCollectives(BucketMode::Coalesced);
   addDivisible();
@@ -147,7 +175,7 @@ void LeastCosts::setMostBytes(MutableArrayRef<Sharer> sharers) const {
   // By the last member of the chain before a sharer, and by the first one
   // behind it: the bytes up to there.
   std::map<int32_t, int64_t> bytesByLast, bytesByNext;
-  int64_t total = 0;
+  int64_t total = freedom.isPipelined ? unlimited : 0;
   auto getBytes = [](const Sharer &sharer) {
     return sharer.query ? sharer.query->bytes : 0;
   };
@@ -261,6 +289,56 @@ void LeastCosts::lowerCast(Operation *cast) {
   least = std::min(least, static_cast<int64_t>(ns));
 }
 
+/// Lowers the cost of `op` to that of `kernels` that write its results and read
+/// `inputs`.
+void LeastCosts::lowerFused(Operation *op, ArrayRef<Value> inputs,
+                            int64_t kernels) {
+  int64_t bytes = getStaticBytes(op->getResultTypes()).value_or(0);
+  for (Value input : inputs)
+    bytes =
+        saturatingAdd(bytes, getStaticBytes(getSizedType(input)).value_or(0));
+  int64_t ns = cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                                   cost::ElementKind::F32, bytes, kernels);
+  int64_t &least = leastNs[nodes.at(op)];
+  least = std::min(least, ns);
+}
+
+bool LeastCosts::mayFuse(Operation *op) const {
+  return op && nodes.contains(op) && dependsOnFusion(op);
+}
+
+/// Lowers what copies of a bucket of `collective` change if they are fused. A
+/// copy-in computes what is sent on the way. Then, what reads that computes it
+/// as well. What reads a result reads it once, however often it uses it.
+void LeastCosts::lowerAround(CollectiveOpInterface collective) {
+  SmallVector<Operation *> readers;
+  for (Value value : collective->getOperands()) {
+    Operation *sent = value.getDefiningOp();
+    while (sent && sent->getNumOperands() != 0 &&
+           getFusionClass(sent) == OperatorClass::View)
+      sent = sent->getOperand(0).getDefiningOp();
+    if (!mayFuse(sent))
+      continue;
+    lowerFused(sent, {}, /*kernels=*/0);
+    llvm::append_range(readers, sent->getUsers());
+  }
+  while (!readers.empty()) {
+    Operation *reader = readers.pop_back_val();
+    if (!mayFuse(reader) || !fusedReaders.insert(reader).second)
+      continue;
+    if (reader->hasAttr(fusedAttrName))
+      llvm::append_range(readers, reader->getUsers());
+    lowerFused(reader, {}, /*kernels=*/1);
+  }
+  for (Operation *wait : collective->getUsers())
+    for (Operation *reader : wait->getUsers())
+      if (mayFuse(reader)) {
+        llvm::SmallSetVector<Value, 4> inputs(reader->operand_begin(),
+                                              reader->operand_end());
+        lowerFused(reader, inputs.getArrayRef(), /*kernels=*/1);
+      }
+}
+
 void LeastCosts::addCollectives(BucketMode mode) {
   llvm::MapVector<Attribute, Sharers> sharersOf;
   for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)
@@ -273,12 +351,15 @@ void LeastCosts::addCollectives(BucketMode mode) {
     llvm::erase_if(sharers, [](const Sharer &sharer) {
       return sharer.query && sharer.mostBytes == sharer.query->bytes;
     });
-    if (sharers.size() < 2)
+    if (sharers.size() < (freedom.isPipelined ? 1 : 2))
       continue;
     share(sharers);
-    for (const Sharer &sharer : sharers)
+    for (const Sharer &sharer : sharers) {
       for (Operation *cast : getAbsorbedCasts(sharer.op, mode))
         lowerCast(cast);
+      if (freedom.isFused && mode == BucketMode::Copy)
+        lowerAround(sharer.op);
+    }
   }
 }
 
@@ -299,6 +380,8 @@ void LeastCosts::addDivisible() {
 
 std::vector<int64_t> mlir::commsched::getLeastCosts(
     const BlockProblem &problem, OperationCosts &costs,
-    std::vector<int64_t> costsNs, ArrayRef<DivisibleRegion> regions) {
-  return LeastCosts(problem, costs, std::move(costsNs), regions).take();
+    std::vector<int64_t> costsNs, ArrayRef<DivisibleRegion> regions,
+    Freedom freedom) {
+  return LeastCosts(problem, costs, std::move(costsNs), regions, freedom)
+      .take();
 }

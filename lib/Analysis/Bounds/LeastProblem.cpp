@@ -10,6 +10,7 @@
 
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Bounds/RelaxedProblem.h"
@@ -25,8 +26,8 @@ using schedule::NodeId;
 namespace {
 
 /// Whether the operations are those of the program, or of all programs that
-/// merging and splitting make of it.
-enum class LeastOf : uint8_t { Program, Rewritten };
+/// merging and splitting make of it, and pipelining of its loops.
+enum class LeastOf : uint8_t { Program, Rewritten, Pipelined };
 
 /// The least time of operations, whatever the order of what is inside.
 class LeastTimes {
@@ -60,6 +61,7 @@ private:
     return op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop &&
            !op->hasAttr(pipelinedAttrName);
   }
+  Freedom getFreedom(Block &block);
   void addLoop(int64_t iterationNs, int64_t count) {
     busiestLoopNs =
         std::max(busiestLoopNs, saturatingMultiply(iterationNs, count));
@@ -70,6 +72,7 @@ private:
 
   /// By block of a callee, which may be called often.
   DenseMap<Block *, int64_t> calleeNs;
+  DenseMap<Operation *, Freedom> freedomOf;
   OperationCosts &costs;
   LeastOf of;
   int64_t busiestLoopNs = 0;
@@ -123,7 +126,7 @@ FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
     FailureOr<schedule::Problem> relaxed = relaxBlock(*block);
     if (failed(relaxed))
       return failure();
-    if (of == LeastOf::Rewritten) {
+    if (of != LeastOf::Program) {
       addLoop(getBusiestNs(*relaxed), count);
       leastNs = std::max(leastNs, getComputeNs(*relaxed));
       continue;
@@ -148,7 +151,7 @@ FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop)
     return of == LeastOf::Program ? costs.price(op).computeNs : 0;
-  if (of == LeastOf::Rewritten) {
+  if (of != LeastOf::Program) {
     FailureOr<schedule::Problem> relaxed = relaxBlock(*loop.getBody());
     if (failed(relaxed))
       return failure();
@@ -209,20 +212,38 @@ static std::vector<int64_t> getCosts(const schedule::Problem &problem) {
   return costsNs;
 }
 
+/// Of the function that `block` is in, or of its outermost operation.
+Freedom LeastTimes::getFreedom(Block &block) {
+  if (of != LeastOf::Pipelined)
+    return {};
+  Operation *root = block.getParentOp();
+  while (!isa<FunctionOpInterface>(root) && root->getParentOp())
+    root = root->getParentOp();
+  auto [entry, isNew] = freedomOf.try_emplace(root);
+  if (isNew)
+    root->walk([&, &freedom = entry->second](Operation *op) {
+      freedom.isPipelined |= isLoop(op) && mayOverlap(op);
+      freedom.isFused |= op->hasAttr(assumedFusionAttrName);
+    });
+  return entry->second;
+}
+
 schedule::Problem LeastTimes::relaxBlock(const BlockProblem &block,
                                          std::vector<int64_t> costsNs) {
   const schedule::Problem &problem = block.getProblem();
   if (of == LeastOf::Program || problem.numNodes() == 0)
     return relax(problem, costsNs);
+  Block &operations = *block.getOperation(0)->getBlock();
   std::vector<schedule::DivisibleRegion> regions =
-      findDivisibleRegions(*block.getOperation(0)->getBlock());
+      findDivisibleRegions(operations);
   // Iterations of loops with collectives may overlap with what is around.
   std::vector<NodeId> loops;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (Operation *op = block.getOperation(node); isLoop(op) && mayOverlap(op))
       loops.push_back(node);
   return relax(problem,
-               getLeastCosts(block, costs, std::move(costsNs), regions),
+               getLeastCosts(block, costs, std::move(costsNs), regions,
+                             getFreedom(operations)),
                regions, loops);
 }
 
@@ -299,8 +320,8 @@ static FailureOr<schedule::Problem> relaxRewritten(const BlockProblem &block,
 
 FailureOr<int64_t>
 mlir::commsched::computeMergingBoundNs(const BlockProblem &block,
-                                       OperationCosts &costs) {
-  LeastTimes times(costs, LeastOf::Rewritten);
+                                       OperationCosts &costs, bool keepsLoops) {
+  LeastTimes times(costs, keepsLoops ? LeastOf::Rewritten : LeastOf::Pipelined);
   FailureOr<schedule::Problem> relaxed = relaxRewritten(block, times);
   if (failed(relaxed))
     return failure();
@@ -314,7 +335,7 @@ mlir::commsched::computeMergingBoundNs(const BlockProblem &block,
 FailureOr<int64_t>
 mlir::commsched::computeMergingPeriodBoundNs(const BlockProblem &block,
                                              OperationCosts &costs) {
-  LeastTimes times(costs, LeastOf::Rewritten);
+  LeastTimes times(costs, LeastOf::Pipelined);
   FailureOr<schedule::Problem> relaxed = relaxRewritten(block, times);
   if (failed(relaxed))
     return failure();

@@ -12,6 +12,8 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "mlir/Interfaces/CastInterfaces.h"
@@ -55,6 +57,15 @@ OperatorClass mlir::commsched::getOperatorClass(Operation *op) {
   if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
     return OperatorClass::ComputeIntensive;
   return OperatorClass::Other;
+}
+
+OperatorClass mlir::commsched::getFusionClass(Operation *op) {
+  if (isa<AllGatherCopyInOp, ChunkCatOp, tensor::ConcatOp>(op))
+    return OperatorClass::Concatenation;
+  if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp, linalg::TransposeOp>(
+          op))
+    return OperatorClass::DataMovement;
+  return getOperatorClass(op);
 }
 
 //===----------------------------------------------------------------------===//

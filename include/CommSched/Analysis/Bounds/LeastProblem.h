@@ -49,13 +49,19 @@ computeLeastPeriodBound(const LoopProblem &loop, OperationCosts &costs);
 ///     around it, only the work counts: that of the computation beside other
 ///     computation, that of the busiest stream by itself;
 ///   - copies into and out of new buckets and chunks take nothing;
+///   - times that assume what is fused count as far as they hold whichever
+///     copies are fused: of what is sent, only the bytes;
+///   - unless `keepsLoops`, what a loop with collectives leaves out when it is
+///     pipelined meets what is around it. So in its function any collectives
+///     may travel together, and times that assume what is fused do not count;
 ///   - all others take what they do.
 /// RelaxedProblem.h says why it holds. It does not hold where a rewrite drops
 /// operations, as that of equal gathers does, or lets another implementation
 /// carry them out. Emits an error as BlockProblem::create() does. Near linear
 /// in the operations.
 FailureOr<int64_t> computeMergingBoundNs(const BlockProblem &block,
-                                         OperationCosts &costs);
+                                         OperationCosts &costs,
+                                         bool keepsLoops = false);
 
 /// The same for the period in which a block is repeated, whatever repetitions
 /// overlap: the work on the busiest stream.

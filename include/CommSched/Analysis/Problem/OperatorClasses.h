@@ -32,6 +32,10 @@ namespace mlir::commsched {
 /// Linear in the operations nested in `op`.
 OperatorClass getOperatorClass(Operation *op);
 
+/// The class of `op`; of a copy of a bucket, that of what a compiler that fuses
+/// operations is given for it.
+OperatorClass getFusionClass(Operation *op);
+
 /// Whether a value of `type` is a scalar: an index, an offset, a factor.
 bool isNumber(Type type);
 
