@@ -212,10 +212,10 @@ class Region:
         return [part, *self.maybe(product)]
 
     def partial_sums(self):
-        """The gathered dimension is summed over."""
-        f, rows = self.f, self.small()
-        whole = self.gather(self.input(rows, self.rows()), 1)
-        product = f.matmul("mm", whole, self.input(whole.type.shape[1], self.small()))
+        """Sums over the gathered dimension, of more than is computed beside the gather."""
+        f, columns = self.f, self.small()
+        whole = self.gather(self.input(8 * columns, self.rows()), 1)
+        product = f.matmul("mm", whole, self.input(whole.type.shape[1], columns))
         return [self.activate(product), *self.maybe(product)]
 
     def uneven_columns(self):
