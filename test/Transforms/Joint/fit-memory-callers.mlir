@@ -16,7 +16,7 @@
 // FITS-NOT: MemoryExceeded
 // FITS-NOT: warning
 // FITS: "function":"step",{{.*}}"peak_memory_bytes":2416,
-// OVER: MemoryExceeded {{.*}}Function=joint | AllowedBytes=3199, LeastBytes=3200, {{.*}}takes 3200 bytes, 1 over
+// OVER: MemoryExceeded {{.*}}Function=joint | AllowedBytes=3199, LeastBytes=3200, {{.*}}takes 3200 bytes, 1 more than
 // OVER: warning: 'step': {{.*}}takes 2416 bytes, 1 over the budget of 2415;
 
 commsched.group @g size(2)
