@@ -153,7 +153,7 @@ MUTATIONS = [
         "what depends on a wait counts as independent of the collective",
         ("unit Schedule ExposureReasons*",)),
     Mutation(
-        "lib/Schedule/Step/StepScheduler.cpp",
+        "lib/Schedule/Step/StepCandidates.cpp",
         "if (!memory || !timeline) {", "if (!memory || timeline) {",
         "no step takes what is constructed for a look-ahead",
         ("unit Schedule StepScheduler.IsAsShort*",)),
@@ -468,7 +468,7 @@ One did not compile, tests found 29, and 13 were not found:
   which the same constant writes and reads.
 - Two change how far a search looks: the limits that `scheduleCyclic` tries (of
   2,200 answers for random loops four became shorter, none longer), and a
-  look-ahead of `StepScheduler.cpp`.
+  look-ahead of `StepCandidates.cpp`.
 - One reads the place behind the end of a vector in `BucketedProblem.cpp`. A test
   makes it do so; what is there happens to lead to the same error.
 """

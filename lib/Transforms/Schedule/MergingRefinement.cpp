@@ -11,7 +11,6 @@
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/IR/Threading.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <array>
@@ -22,9 +21,6 @@ using namespace mlir::commsched;
 using schedule::Bucket;
 using schedule::BucketedProblem;
 using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Order;
 using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
 using schedule::Timeline;
@@ -318,87 +314,6 @@ MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
   return trial;
 }
 
-namespace {
-
-/// Adapts an order of a merged program to other buckets: a merged start and its
-/// copy-in take the places of the last of their members, a merged wait and its
-/// copy-out those of the first. What both have in common keeps its place.
-class OrderAdapter {
-public:
-  OrderAdapter(const BucketedProblem &from, const BucketedProblem &to)
-      : from(from), to(to), isPlaced(to.getProblem().numNodes()),
-        numPacked(to.numBuckets()), numStarted(to.numBuckets()) {}
-
-  Order adapt(const Order &order) {
-    for (NodeId node : order)
-      placeLike(node);
-    return schedule::completeOrder(to.getProblem(), placed);
-  }
-
-private:
-  void place(NodeId node);
-  void pack(ArrayRef<NodeId> starts);
-  void start(ArrayRef<NodeId> starts);
-  void placeLike(NodeId node);
-
-  const BucketedProblem &from, &to;
-  Order placed;
-  llvm::BitVector isPlaced;
-  /// By bucket: how many of its members were packed and started so far.
-  std::vector<size_t> numPacked, numStarted;
-};
-
-} // namespace
-
-void OrderAdapter::place(NodeId node) {
-  if (node == noNode || isPlaced[node])
-    return;
-  isPlaced.set(node);
-  placed.push_back(node);
-}
-
-void OrderAdapter::pack(ArrayRef<NodeId> starts) {
-  for (NodeId original : starts)
-    if (int32_t index = to.bucketOf(to.nodeOf(original));
-        index >= 0 && ++numPacked[index] == to.bucket(index).starts.size())
-      place(to.bucket(index).copyIn);
-}
-
-void OrderAdapter::start(ArrayRef<NodeId> starts) {
-  for (NodeId original : starts) {
-    NodeId node = to.nodeOf(original);
-    int32_t index = to.bucketOf(node);
-    if (index < 0 || ++numStarted[index] == to.bucket(index).starts.size())
-      place(node);
-  }
-}
-
-/// Places what stands for a node of the program that the order is of.
-void OrderAdapter::placeLike(NodeId node) {
-  int32_t index = from.bucketOf(node);
-  if (index < 0) {
-    NodeId original = from.originalOf(node);
-    if (from.getOriginal().kind(original) != NodeKind::Start)
-      return place(to.nodeOf(original));
-    pack(original);
-    return start(original);
-  }
-  const BucketedProblem::MergedBucket &bucket = from.bucket(index);
-  bool isPacked = bucket.copyIn != noNode;
-  if (node == (isPacked ? bucket.copyIn : bucket.start))
-    pack(bucket.starts);
-  if (node == bucket.start)
-    start(bucket.starts);
-  for (NodeId original : bucket.waits) {
-    NodeId wait = to.nodeOf(original);
-    if (node == bucket.wait)
-      place(wait);
-    else if (int32_t other = to.bucketOf(wait);
-             node == bucket.copyOut && other >= 0)
-      place(to.bucket(other).copyOut);
-  }
-}
-
 /// Sketches the trials, each from the order of the best one.
 LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
   numLeft -= std::min(numLeft, trials.size());
@@ -406,8 +321,8 @@ LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
       search.function.getContext(), trials, [&](Trial &trial) -> LogicalResult {
         Result<StepSchedule> step = scheduleMerged(
             trial.choice,
-            OrderAdapter(*best.choice->merged, *trial.choice.merged)
-                .adapt(best.step.order),
+            schedule::adaptOrder(best.step.order, *best.choice->merged,
+                                 *trial.choice.merged),
             schedule::sketchStepInOrders, stepOptions);
         if (!step)
           return emitError(search.function.getLoc(), "cannot be scheduled: ")
@@ -424,6 +339,7 @@ FailureOr<bool> MergingSearch::Refinement::improve() {
   if (moves.size() / leastSketchedPart > numLeft)
     return false;
   std::vector<Trial> trials;
+  trials.reserve(std::min(moves.size(), numLeft));
   for (const Move &move : moves) {
     if (trials.size() == numLeft)
       break;

@@ -170,6 +170,14 @@ private:
   std::vector<MergedBucket> buckets;
 };
 
+/// Returns an order of `to` that is like `order`, an order of `from`, which has
+/// other buckets of the same problem: a merged start and its copy-in take the
+/// places of the last of their members, a merged wait and its copy-out those of
+/// the first. What both have in common keeps its place. The time of
+/// completeOrder().
+Order adaptOrder(const Order &order, const BucketedProblem &from,
+                 const BucketedProblem &to);
+
 } // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_BUCKETING_BUCKETEDPROBLEM_H
