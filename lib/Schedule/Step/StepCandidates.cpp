@@ -11,8 +11,6 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ComputeOrders.h"

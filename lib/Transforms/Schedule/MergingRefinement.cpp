@@ -8,7 +8,6 @@
 
 #include "MergingSearch.h"
 
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseSet.h"
