@@ -211,7 +211,15 @@ Status NcclBackend::prepareGroup(const Group &group,
     return Status();
   COMMSCHED_TRY(waitForIdle(deadline));
   COMMSCHED_TRY(closeWindow(channel));
-  return openWindow(channel, bytes, deadline);
+  COMMSCHED_TRY(openWindow(channel, bytes, deadline));
+  if (channel.window.handle)
+    return Status();
+  // For one rank, NCCL registers nothing and copies.
+  if (group.members.size() == 1)
+    return closeWindow(channel);
+  return std::string(
+      "NCCL registers no memory for it: the GPUs of its ranks do not reach "
+      "each other's memory, or NCCL_CUMEM_ENABLE or NCCL_WIN_ENABLE is 0");
 }
 
 Status NcclBackend::openWindow(Channel &channel, int64_t bytes,
@@ -232,11 +240,7 @@ Status NcclBackend::openWindow(Channel &channel, int64_t bytes,
       window.handle);
   if (!status)
     return giveUp(status);
-  if (!window.handle)
-    return std::string(
-        "NCCL registers no memory for it: the GPUs of its ranks do not reach "
-        "each other's memory, or NCCL_CUMEM_ENABLE or NCCL_WIN_ENABLE is 0");
-  window.bytes = bytes;
+  window.bytes = window.handle ? bytes : 0;
   return Status();
 }
 

@@ -75,7 +75,9 @@ Status NcclBackend::enqueueEarlier(const Launch &launch) {
   if (joins || isTransfer(launch.site->kind))
     return Status();
   COMMSCHED_TRY(flush());
-  return settle(getDeadline());
+  LaunchStatePtr earlier = unsettled.empty() ? nullptr : unsettled.front();
+  Status status = settle(getDeadline());
+  return earlier ? atStart(earlier->launch, status) : status;
 }
 
 Status NcclBackend::flush() {
@@ -395,8 +397,12 @@ void NcclBackend::releaseHost(void *buffer) {
 
 Status NcclBackend::upload(void *buffer, const void *host, int64_t bytes) {
   COMMSCHED_TRY(waitForIdle(getDeadline()));
-  // The buffer may be pinned memory.
-  return CALL_CUDA(cudaMemcpy, buffer, host, bytes, cudaMemcpyDefault);
+  // cudaMemcpy may return while the bytes are still on their way, on the
+  // default stream, which the backend's streams do not wait for. The buffer may
+  // be pinned memory.
+  COMMSCHED_TRY(CALL_CUDA(cudaMemcpyAsync, buffer, host, bytes,
+                          cudaMemcpyDefault, computeStream));
+  return waitForIdle(getDeadline());
 }
 
 Status NcclBackend::download(void *host, const void *buffer, int64_t bytes) {

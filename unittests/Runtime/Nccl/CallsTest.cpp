@@ -360,11 +360,21 @@ TEST_F(NcclImplementationsTest, RefuseOldLibraries) {
 
 TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
   standin::getSettings().hasWindows = false;
-  EXPECT_EQ(
-      refuse(symmetric, "ag = all_gather i32 4 -> 4"),
-      "group 'dp' (sym): NCCL registers no memory for it: the GPUs of its "
-      "ranks do not reach each other's memory, or NCCL_CUMEM_ENABLE or "
-      "NCCL_WIN_ENABLE is 0");
+  std::string program =
+      makeProgram(2, "ag = all_gather i32 4 -> 8", "", symmetric);
+  auto results = runRanks(2, [&](TestRank &) {
+    commsched_load_program(program.c_str());
+    return "";
+  });
+  for (const std::string &error : results)
+    EXPECT_NE(
+        error.find(
+            "group 'dp' (sym): NCCL registers no memory for it: the GPUs of "
+            "its ranks do not reach each other's memory, or NCCL_CUMEM_ENABLE "
+            "or NCCL_WIN_ENABLE is 0"),
+        std::string::npos)
+        << error;
+  EXPECT_EQ(refuse(symmetric, "ag = all_gather i32 4 -> 4"), "");
   standin::getSettings().hasWindows = true;
   standin::getSettings().failing["ncclMemAlloc"] = ncclUnhandledCudaError;
   EXPECT_EQ(refuse(symmetric, "ag = all_gather i32 4 -> 4"),
@@ -373,7 +383,8 @@ TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
 }
 
 TEST_F(NcclImplementationsTest, AreReleasedBehindAnotherGroup) {
-  standin::getSettings().hasWindows = false;
+  standin::getSettings().failing["ncclCommWindowRegister"] =
+      ncclUnhandledCudaError;
   TestRank rank(0, 1, 20000);
   std::string program =
       R"({"version": 1, "groups": [{"name": "tp", "size": 1},

@@ -48,6 +48,8 @@ struct Allocation {
 };
 struct Device {
   std::vector<CUstream_st *> streams;
+  /// Copies from the host on the default stream.
+  std::deque<Work> uploads;
   std::map<const char *, Allocation> allocations;
 };
 } // namespace
@@ -290,7 +292,8 @@ STANDIN_API cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
 }
 
 // Copies with the host do not wait for streams, as those of the backend do not
-// block: a caller that forgets to wait gets wrong data.
+// block: a caller that forgets to wait gets wrong data. Copies to the device
+// are under way when the call returns, and other streams do not wait for them.
 STANDIN_API cudaError_t cudaMemcpy(void *target, const void *source,
                                    size_t bytes, cudaMemcpyKind kind) {
   STANDIN_BEGIN(cudaMemcpy, nameAddress(target) + ", " + nameAddress(source) +
@@ -298,8 +301,17 @@ STANDIN_API cudaError_t cudaMemcpy(void *target, const void *source,
   if (bytes &&
       (kind != cudaMemcpyDefault || isCudas(target) == isCudas(source)))
     return cudaErrorInvalidValue;
-  if (bytes)
-    std::memcpy(target, source, bytes);
+  if (isCudas(target)) {
+    std::string contents(static_cast<const char *>(source), bytes);
+    device.uploads.push_back([=](double &) {
+      std::memcpy(target, contents.data(), bytes);
+      return true;
+    });
+    return cudaSuccess;
+  }
+  for (double now = 0; !device.uploads.empty(); device.uploads.pop_front())
+    device.uploads.front()(now);
+  std::memcpy(target, source, bytes);
   return cudaSuccess;
 }
 
