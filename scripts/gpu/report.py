@@ -221,45 +221,20 @@ def commands_section(machine: Machine) -> str:
     return text
 
 
-def products_section(machine: Machine) -> str:
-    rows = slowest(machine.data("measure", "products").get("products", ()),
-                   ("m", "n", "k", "type"))
-    by_type: dict[str, list[Data]] = {}
-    for row in rows:
-        by_type.setdefault(row["type"], []).append(row)
-
-    def shown(row: Data) -> str:
-        return f"{rate(row):.1f} ({row['m']} x {row['n']} x {row['k']})"
-
-    return by_type and markdown(
-        ["type", "products", "least TFLOP/s", "median", "most"],
-        ([kind, str(len(found)), shown(min(found, key=rate)),
-          f"{statistics.median(map(rate, found)):.1f}",
-          shown(max(found, key=rate))] for kind, found in by_type.items()))
-
-
-def grid(head: str, columns: Iterable[str], cells: dict[str, dict[str, str]]
-         ) -> str:
-    """A table of `cells` by row and column, or nothing if there are none."""
-    columns = list(columns)
-    return markdown(
-        [head, *columns],
-        ([row, *(found.get(column, "-") for column in columns)]
-         for row, found in cells.items())) if cells else ""
-
-
-def attention_section(machine: Machine) -> str:
-    cells: dict[str, dict[str, str]] = {}
-    rows = machine.data("measure", "attention").get("attention", ())
-    for row in rows:
-        speed = row["flops"] / row["time_ns"] / 1e3
-        place = cells.setdefault(f"{row['heads']} x {row['tokens']}", {})
-        place[f"`{row['operator']}`"] = f"{us(row['time_ns'])} ({speed:.1f})"
-    return grid("heads x tokens, us (TFLOP/s)",
-                dict.fromkeys(f"`{row['operator']}`" for row in rows), cells)
-
-
-def copies_section(machine: Machine) -> str:
+def rates(machine: Machine) -> dict[str, str]:
+    """What the machine computes and moves, by what it is."""
+    found: dict[str, str] = {}
+    by_type: dict[str, list[float]] = {}
+    for row in slowest(machine.data("measure", "products").get("products", ()),
+                       ("m", "n", "k", "type")):
+        by_type.setdefault(row["type"], []).append(rate(row))
+    for kind, all_rates in by_type.items():
+        found[f"products of {kind}, TFLOP/s, median (most)"] = (
+            f"{statistics.median(all_rates):.1f} ({max(all_rates):.1f})")
+    # The last row of a kind is the largest.
+    for row in machine.data("measure", "attention").get("attention", ()):
+        found[f"`{row['operator']}`, TFLOP/s"] = (
+            f"{row['flops'] / row['time_ns'] / 1e3:.1f}")
     transfers = machine.data("measure", "transfers")
     # What is moved, and how many bytes of it count for each of the copy.
     kinds = {
@@ -269,17 +244,32 @@ def copies_section(machine: Machine) -> str:
         "from the host": (of_kind(transfers, "reload"), 1),
         "both ways at once": (transfers.get("both_ways", ()), 2),
     }
-    cells: dict[int, dict[str, str]] = {}
     for name, (rows, factor) in kinds.items():
-        for row in rows:
-            speed = factor * row["bytes"] / row["time_ns"]
-            cells.setdefault(row["bytes"], {})[name] = (
-                f"{us(row['time_ns'])} ({speed:.1f})")
-    table = grid("size", kinds, {bytes_of(size): found
-                                 for size, found in sorted(cells.items())})
-    return table and table + (
-        "\n\nMicroseconds (GB/s); these count what is read and written within "
-        "the device, and what crosses the link to the host.")
+        for row in rows[-1:]:
+            found[f"{bytes_of(row['bytes'])} {name}, GB/s"] = (
+                f"{factor * row['bytes'] / row['time_ns']:.1f}")
+    return found
+
+
+def taxes(machine: Machine) -> dict[str, str]:
+    """What products take beside others of the machine's work, and the tax."""
+    return {
+        f"{row['m']} x {row['n']} x {row['k']} beside {row['beside']} of "
+        f"{bytes_of(row['bytes'])}":
+            f"{us(row['alone_ns'])}, {us(row['beside_ns'])} ({row['tax']:.3f})"
+        for part in ("copies", "collectives")
+        for row in machine.data("tax", part).get("tax", ())}
+
+
+def compared(title: str, facts: Callable[[Machine], dict[str, str]],
+             found: list[Machine]) -> str:
+    """What `facts` gives for each machine, one a column."""
+    columns = [facts(machine) for machine in found]
+    rows = dict.fromkeys(name for column in columns for name in column)
+    return markdown(
+        [title, *(machine.name for machine in found)],
+        ([name, *(column.get(name, "-") for column in columns)]
+         for name in rows)) + "\n\n" if rows else ""
 
 
 def of_kind(transfers: Data, kind: str) -> list[Data]:
@@ -291,31 +281,11 @@ def collectives_section(machine: Machine) -> str:
     rows = [(what, row) for what in ("collectives", "runtime")
             for row in machine.data("measure", what).get("rows", ())
             if "tensors" not in row]
-    text = rows and markdown(
+    return rows and markdown(
         ["collective", "measured by", "ranks", "size", "us"],
         ([row["collective"], "`commsched-run`" if what == "runtime"
           else "`commsched.torch.measure`", str(row["ranks"]),
           bytes_of(row["bytes"]), us(row["time_ns"])] for what, row in rows))
-    shared = [row for what in ("collectives", "runtime")
-              for row in machine.data("measure", f"{what} {SHARED}").get(
-                  "rows", ())]
-    if shared:
-        kinds = ", ".join(sorted({row["collective"] for row in shared}))
-        text = (text + "\n\n" if text else "") + (
-            f"Two ranks that shared a GPU carried out {kinds}, measured "
-            f"{len(shared)} times. They exchange data through sockets: these "
-            "are no times of NCCL between GPUs, and are in no table.")
-    return text
-
-
-def tax_section(machine: Machine) -> str:
-    rows = [row for part in ("copies", "collectives")
-            for row in machine.data("tax", part).get("tax", ())]
-    return rows and markdown(
-        ["beside", "product", "alone, us", "beside, us", "tax"],
-        ([f"{row['beside']} of {bytes_of(row['bytes'])}",
-          f"{row['m']} x {row['n']} x {row['k']}", us(row["alone_ns"]),
-          us(row["beside_ns"]), f"{row['tax']:.3f}"] for row in rows))
 
 
 def pytorch_section(machine: Machine) -> str:
@@ -364,12 +334,7 @@ def modes_table(data: Data) -> str:
 
 
 SECTIONS = {
-    "Commands": commands_section,
-    "Products": products_section,
-    "Attention": attention_section,
-    "Copies and transfers": copies_section,
     "Collectives": collectives_section,
-    "Tax": tax_section,
     "PyTorch": pytorch_section,
 }
 
@@ -382,6 +347,8 @@ def render(found: list[Machine], tables: dict[str, str]) -> str:
                        "commands were tested without one: the backend on "
                        "stand-ins for CUDA and NCCL, the measurements on a "
                        "processor.\n")
+    text += compared("largest sizes", rates, found)
+    text += compared("us alone, us beside (tax)", taxes, found)
     for machine in found:
         facts = machine.facts
         text += (f"### {machine.name}\n\nDriver {facts['driver']}, "
@@ -391,6 +358,7 @@ def render(found: list[Machine], tables: dict[str, str]) -> str:
         if machine.slug in tables:
             text += (f" Cost table: [{machine.slug}.json]"
                      f"({tables[machine.slug]}).")
+        text += f"\n\n{commands_section(machine)}"
         for title, section in SECTIONS.items():
             body = section(machine)
             if body:

@@ -131,7 +131,7 @@ class AdoptedReplica:
     is_running = False
 
     def forward(self, *args: object, **kwargs: object) -> object:
-        has_buffers = self.forward_sync_buffers and self.modules_buffers
+        has_buffers = fsdp.syncs_buffers(self)
         if has_buffers and self.require_forward_param_sync:
             fsdp.broadcast_buffers(fsdp.list_buffers(self), self.process_group)
         args, kwargs = fsdp.move(fsdp.get_input_device(self), (args, kwargs))
@@ -281,6 +281,7 @@ def _find_renamed(model: nn.Module) -> Optional[str]:
                 fsdp.get_input_device(module)
         if isinstance(model, DistributedDataParallel):
             fsdp.find_replica_obstacle(model)
+            fsdp.syncs_buffers(model)
     except AttributeError as error:
         return str(error)
     return None

@@ -196,6 +196,11 @@ def _get_reduction(group: Any, record: Any) -> Reduction:
     return Reduction(None, before, "sum", "sum", after)
 
 
+def syncs_buffers(model: DistributedDataParallel) -> bool:
+    """Whether forwards broadcast buffers, of which there are some."""
+    return bool(model.forward_sync_buffers and model.modules_buffers)
+
+
 def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     """Why the reductions of a model cannot be made from its parameters, or None."""
     if not model.require_backward_grad_sync:
