@@ -340,6 +340,25 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
   return success();
 }
 
+/// Whether `bytes` of a large block are nearly those of the shortest schedule,
+/// but too few for what begins with `start`, or make it longer: then a search
+/// finds nothing shorter than that.
+FailureOr<bool> BlockScheduler::isNearlyAll(Start &start, int64_t bytes) {
+  if (!isLarge() || shortestBytes - bytes > shortestBytes / 1000)
+    return false;
+  FailureOr<const schedule::StepSchedule *> most =
+      getOrScheduleUnmerged(start, unlimited);
+  if (failed(most))
+    return failure();
+  FailureOr<const schedule::StepSchedule *> within =
+      getOrScheduleUnmerged(start, bytes);
+  if (failed(within))
+    return failure();
+  return !(*within)->fits(bytes) ||
+         schedule::isWorthTrying((*within)->stepNs - (*most)->stepNs,
+                                 (*most)->stepNs);
+}
+
 bool BlockScheduler::isBefore(const Considered &a, const Considered &b) {
   return isBetter(a.rank, b.rank);
 }
@@ -407,6 +426,12 @@ BlockScheduler::considerAll(int64_t limitBytes) {
       if (!best.isOver && !*mayBeShorter)
         break;
     }
+    FailureOr<bool> isLost =
+        limitBytes < shortestBytes ? false : isNearlyAll(*first.start, bytes);
+    if (failed(isLost))
+      return failure();
+    if (*isLost)
+      break;
     if (failed(consider(bytes, limitBytes, all)))
       return failure();
   }

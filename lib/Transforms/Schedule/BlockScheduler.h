@@ -439,6 +439,7 @@ private:
                          SmallVectorImpl<Considered> &considered);
   static bool isBefore(const Considered &a, const Considered &b);
   static schedule::Rank getBest(ArrayRef<Considered> considered);
+  FailureOr<bool> isNearlyAll(Start &start, int64_t bytes);
   FailureOr<SmallVector<Considered>> considerAll(int64_t limitBytes);
   SmallVector<Considered>
   selectPromising(ArrayRef<Considered> considered) const;
