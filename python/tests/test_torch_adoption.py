@@ -445,6 +445,10 @@ def test_a_replica_is_given_back(replica):
     cs.release(model)
     model.module(torch.ones(1, 2))
     assert (type(model), dict(model.named_parameters())) == kept
+    # As PyTorch 2.11 has it.
+    del model.forward_sync_buffers
+    with pytest.warns(UserWarning, match="other interfaces .*'forward_sync_buffers'"):
+        assert type(cs.adopt(model)) is kept[0]
 
 
 def test_a_replica_with_buffers_runs_twice_before_a_backward(replica):
