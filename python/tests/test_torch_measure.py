@@ -221,6 +221,8 @@ def test_sizes_without_the_extension_are_numbers(monkeypatch, capsys):
     parse = measure._parser().parse_args
     options = parse(["-o", "x", "--max-size", "4096"])
     assert (options.min_size, options.max_size) == (1024, 4096)
+    sizes = measure.sizes_between(1 << 22, parse(["-o", "x"]).max_size)
+    assert [size >> 20 for size in sizes] == [4, 16, 31, 32]
     with pytest.raises(SystemExit):
         parse(["-o", "x", "--max-size", "4MiB"])
     assert "'4MiB' cannot be read without the extension" in capsys.readouterr().err

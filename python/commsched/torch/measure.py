@@ -37,6 +37,7 @@ from commsched.torch import private
 from commsched.torch.measuring.collectives import (
     KINDS,
     MEASURE_COMMAND,
+    SIZES,
     default_device,
     exchange_objects,
     measure_collectives,
@@ -102,7 +103,7 @@ def measure(
     graphs: Iterable[fx.GraphModule] = (),
     groups: Optional[Sequence[dist.ProcessGroup]] = None,
     *,
-    sizes: Sequence[int] = tuple(sizes_between(1024, 16 << 20)),
+    sizes: Sequence[int] = tuple(sizes_between(1024, SIZES[-1])),
     kinds: Sequence[str] = KINDS,
     repeats: int = 20,
     report: Callable[[str], None] = lambda message: None,
@@ -203,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--kinds", nargs="*", choices=KINDS, default=list(KINDS),
         metavar="KIND", help="collectives")
     add("--min-size", type=_size, default=1 << 10, help="smallest full buffer")
-    add("--max-size", type=_size, default=16 << 20, help="largest full buffer")
+    add("--max-size", type=_size, default=SIZES[-1], help="largest full buffer")
     add("--repeats", type=positive, default=20, help="calls of each size")
     add("--step", metavar="FILE:FUNCTION", help="time the operators of the "
         "step that FUNCTION(compile) of the Python file FILE returns")

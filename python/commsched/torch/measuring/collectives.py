@@ -82,18 +82,20 @@ _MOST_LOST = 0.9
 
 def sizes_between(smallest: int, largest: int, factor: int = 4) -> list[int]:
     """Returns the sizes from `smallest` to `largest` bytes, both included,
-    each `factor` times the one before."""
+    each `factor` times the one before; and 31 and 32 MiB (:data:`SIZES`) if these
+    are between them."""
     sizes = []
     size = smallest
     while size < largest:
         sizes.append(size)
         size *= factor
-    return [*sizes, largest]
+    steps = [size for size in SIZES[-2:] if smallest <= size and SIZES[-1] <= largest]
+    return sorted({*sizes, *steps, largest})
 
 
 def measure_collectives(
     groups: Optional[Sequence[dist.ProcessGroup]] = None,
-    sizes: Sequence[int] = tuple(sizes_between(1024, 16 << 20)),
+    sizes: Sequence[int] = tuple(sizes_between(1024, SIZES[-1])),
     kinds: Sequence[str] = KINDS,
     *,
     repeats: int = 20,
