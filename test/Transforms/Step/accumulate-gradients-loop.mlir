@@ -71,42 +71,31 @@ func.func private @optimizer(%w: !t, %d: !t) -> !t {
 
 //--- bounds.mlir
 
-// CHECK: Remark="the step keeps its one batch: the loop around its calls has no constant bounds, but must have from 1 to 64 iterations"
-func.func @step(%w: tensor<4xf32> {commsched.carried = 0}, %x: tensor<4xf32>
-    {commsched.role = "input"}, %n: index) -> tensor<4xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %d = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %w) -> tensor<4xf32> {
-    %y = func.call @part(%sum, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %y : tensor<4xf32>
+LET $step_to(END)
+  func.func @step(%w: tensor<4xf32> {commsched.carried = 0}, %x: tensor<4xf32>
+      {commsched.role = "input"}, %n: index) -> tensor<4xf32> {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c65 = arith.constant 65 : index
+    %d = scf.for %i = %c0 to END step %c1 iter_args(%sum = %w) -> tensor<4xf32> {
+      %y = func.call @part(%sum, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %y : tensor<4xf32>
+    }
+    %v = call @part(%w, %d) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %v : tensor<4xf32>
   }
-  %v = call @part(%w, %d) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %v : tensor<4xf32>
-}
-func.func private @part(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = arith.addf %w, %x : tensor<4xf32>
-  return %y : tensor<4xf32>
-}
+  func.func private @part(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+    %y = arith.addf %w, %x : tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+
+// CHECK: Remark="the step keeps its one batch: the loop around its calls has no constant bounds, but must have from 1 to 64 iterations"
+$step_to(%n)
 
 // -----
 
 // CHECK: Remark="the step keeps its one batch: the loop around its calls has 65 iterations, but must have from 1 to 64 iterations"
-func.func @step(%w: tensor<4xf32> {commsched.carried = 0}, %x: tensor<4xf32>
-    {commsched.role = "input"}) -> tensor<4xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = arith.constant 65 : index
-  %d = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %w) -> tensor<4xf32> {
-    %y = func.call @part(%sum, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %y : tensor<4xf32>
-  }
-  %v = call @part(%w, %d) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %v : tensor<4xf32>
-}
-func.func private @part(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = arith.addf %w, %x : tensor<4xf32>
-  return %y : tensor<4xf32>
-}
+$step_to(%c65)
 
 //--- long.mlir
 
