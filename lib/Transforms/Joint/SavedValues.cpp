@@ -39,8 +39,6 @@ mlir::commsched::readSavedValues(const JointFunction &joint) {
   std::vector<NodeId> saved;
   func::FuncOp function = joint.getFunction();
   auto names = function->getAttrOfType<ArrayAttr>(savedValuesAttrName);
-  if (!names)
-    return saved;
   const JointGraph &graph = joint.getGraph();
   llvm::StringMap<NodeId> nodes;
   for (NodeId node = 0; node < graph.size(); ++node)

@@ -63,8 +63,8 @@ LogicalResult writeProposals(Location loc, StringRef path,
 /// saved value that is none of the values, another sum of bytes.
 llvm::Expected<std::vector<Proposal>> readProposals(StringRef path);
 
-/// The values that `commsched.saved_values` names, ascending; empty without the
-/// attribute. Emits an error for a name that no node has (JointFunction's
+/// The values that `commsched.saved_values`, which the function has, names,
+/// ascending. Emits an error for a name that no node has (JointFunction's
 /// names), that of something that cannot be saved, and one that occurs twice.
 FailureOr<std::vector<partition::NodeId>>
 readSavedValues(const JointFunction &joint);
