@@ -149,7 +149,8 @@ func.func @loop(%a: tensor<64x64xf32>, %z: tensor<f32>) -> tensor<64x64xf32> {
 }
 
 func.func @captured(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> {test.fused = 0} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %o = tensor.empty() : tensor<64x64xf32>
+  %t = linalg.transpose ins(%a : tensor<64x64xf32>) outs(%o : tensor<64x64xf32>) permutation = [1, 0] {test.fused = 0}
   %r = "stablehlo.while"(%b) ({
   ^bb0(%p: tensor<64x64xf32>):
     %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>

@@ -14,13 +14,13 @@ module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
   // CHECK: "stablehlo.reduce_scatter"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{{\[\[}}0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, scatter_dimension = 1 : i64, use_global_device_ids}>
   // CHECK: "stablehlo.all_to_all"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 1 : i64, replica_groups = dense<{{\[\[}}3, 0], [1, 2], [4, 5], [7, 6]]> : tensor<4x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}>
   // CHECK: "stablehlo.collective_broadcast"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{{\[\[}}2, 0, 1, 3], [6, 4, 5, 7]]> : tensor<2x4xi64>}>
-  // CHECK: "stablehlo.collective_permute"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<{{\[\[}}3, 0], [1, 2], [4, 5], [7, 6]]> : tensor<4x2xi64>}>
+  // CHECK: "stablehlo.collective_permute"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<{{\[\[}}3, 0], [0, 3], [1, 2], [2, 1], [4, 5], [5, 4], [7, 6], [6, 7]]> : tensor<8x2xi64>}>
   func.func @partitions(%x: tensor<4x4xf32>) -> (tensor<4x16xf32>, tensor<4x2xf32>, tensor<2x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
     $run(%v1 = all_gather %x on @rows dim(1) : tensor<4x4xf32> -> tensor<4x16xf32>)
     $run(%v3 = reduce_scatter %x on @columns reduction(sum) dim(1) : tensor<4x4xf32> -> tensor<4x2xf32>)
     $run(%v5 = all_to_all %x on @listed split_dim(0) concat_dim(1) : tensor<4x4xf32> -> tensor<2x8xf32>)
     $run(%v7 = broadcast %x on @rows root(2) : tensor<4x4xf32> -> tensor<4x4xf32>)
-    $run(%v9 = permute %x on @listed pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : tensor<4x4xf32> -> tensor<4x4xf32>)
+    $run(%v9 = permute %x on @listed pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>) : tensor<4x4xf32> -> tensor<4x4xf32>)
     return %v1, %v3, %v5, %v7, %v9 : tensor<4x16xf32>, tensor<4x2xf32>, tensor<2x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>
   }
 }

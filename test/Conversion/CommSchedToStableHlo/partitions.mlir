@@ -18,7 +18,7 @@ module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = PARTITIONS
 
   // TWO-LABEL: func.func @gather(
   // TWO: "stablehlo.concatenate"
-  // TWO: "stablehlo.all_gather"(%{{[^,]*}}) {{.*}} : (tensor<11xf32>) -> tensor<22xf32>
+  // TWO: "stablehlo.all_gather"(%{{[^,]*}}) {{.*}}channel_handle = {{.*}} : (tensor<11xf32>) -> tensor<22xf32>
   func.func @gather(%a: tensor<5xf32>, %b: tensor<3x2xf32>) -> (tensor<10xf32>, tensor<6x2xf32>) {
     %f = commsched.all_gather %a, %b on @pair dim(0) : tensor<5xf32>, tensor<3x2xf32> -> !commsched.future<tensor<10xf32>, tensor<6x2xf32>>
     %r:2 = commsched.wait %f : !commsched.future<tensor<10xf32>, tensor<6x2xf32>>

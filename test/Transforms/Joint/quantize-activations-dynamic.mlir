@@ -1,10 +1,11 @@
 // RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=1000 \
-// RUN:   quantize-dynamic-shape" | FileCheck %s
+// RUN:   quantize-dynamic-shape" %remarks 2>&1 | FileCheck %s
 
 // Dynamic sizes are taken to be large enough, and travel with the tensors.
 
 !t = tensor<?x8x?xbf16>
 
+// CHECK: ActivationQuantized {{.*}}BytesAfter=0, BytesBefore=0, {{.*}}saved value 0 becomes f8E5M2
 // CHECK-LABEL: func.func @f_forward(
 // CHECK: %[[H:.*]] = commsched.compute
 // CHECK: %[[BATCH:.*]] = tensor.dim %[[H]], %{{.*}} : tensor<?x8x?xbf16>

@@ -1,13 +1,14 @@
-// RUN: %rows %s | commsched-opt --commsched-pipeline-loops=memory-budget=100%% \
+// RUN: %rows %s | commsched-opt --commsched-pipeline-loops="memory-budget=100%% max-depth=4" \
 // RUN:   | %orders | FileCheck %s
 // RUN: %rows %s | commsched-opt --mlir-disable-threading -o /dev/null \
-// RUN:   --commsched-pipeline-loops=memory-budget=100%% --remarks-filter=commsched 2>&1 \
+// RUN:   --commsched-pipeline-loops="memory-budget=100%% max-depth=4" --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The gather of the next iteration hides under the computation of this one.
 
 commsched.group @dp size(8)
 commsched.group @g size(4)
+commsched.group @h size(2)
 
 // REMARK: LoopPipelined | {{.*}}Function=gather | BudgetBytes={{[0-9]+}}, Depth=2, PeakBytesAfter=786432, PeakBytesBefore=524288, PeriodBoundNs=50, PeriodNsAfter=50, PeriodNsBefore=80, Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, and 786432 bytes instead of 524288, for a budget of {{[0-9]+}}", RunNsAfter=1630, RunNsBefore=2560
 // CHECK-LABEL: func.func @gather(
@@ -81,9 +82,10 @@ func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n:
   return %y : tensor<128x256xf32>
 }
 
-// Bounds and step are any values; a small type does not overflow.
+// Bounds and step are any values; a small type does not overflow. Each collective is one
+// of another iteration, and so is the computation.
 
-// REMARK: LoopPipelined | {{.*}}Function=bounds | {{.*}}LeastCount=2
+// REMARK: LoopPipelined | {{.*}}Function=bounds | {{.*}}Depth=4, LeastCount=4
 // CHECK-LABEL: func.func @bounds(
 // CHECK-SAME:      %[[LOW:[^:]+]]: i8, %[[HIGH:[^:]+]]: i8, %[[STEP:[^:]+]]: i8)
 // CHECK:         %[[SOME:.+]] = arith.cmpi slt, %[[LOW]], %[[HIGH]] : i8
@@ -95,13 +97,15 @@ func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n:
 // CHECK:           scf.for %{{.+}} = %[[LOW]] to %{{.+}} step %[[STEP]]
 // CHECK:         else
 // CHECK:           scf.for %{{.+}} = %[[LOW]] to %[[HIGH]] step %[[STEP]]
-func.func @bounds(%x: tensor<8xf32>, %s: tensor<8xf32>, %low: i8, %high: i8, %step: i8) -> tensor<8xf32> {
-  %y = scf.for %i = %low to %high step %step iter_args(%a = %x) -> (tensor<8xf32>) : i8 {
-    $run(%r = all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> tensor<8xf32>)
-    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    scf.yield %b : tensor<8xf32>
+func.func @bounds(%x: tensor<64xf32>, %s: tensor<8xf32>, %low: i8, %high: i8, %step: i8) -> tensor<64xf32> {
+  %y = scf.for %i = %low to %high step %step iter_args(%a = %x) -> (tensor<64xf32>) : i8 {
+    $run(%r = all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 50 : i64} : tensor<8xf32> -> tensor<8xf32>)
+    $run(%q = all_reduce %r on @g reduction(sum) {commsched.runtime_ns = 50 : i64} : tensor<8xf32> -> tensor<8xf32>)
+    $run(%p = all_reduce %q on @h reduction(sum) {commsched.runtime_ns = 50 : i64} : tensor<8xf32> -> tensor<8xf32>)
+    %b = commsched.compute "f"(%a, %p) {commsched.runtime_ns = 10 : i64} : (tensor<64xf32>, tensor<8xf32>) -> tensor<64xf32>
+    scf.yield %b : tensor<64xf32>
   }
-  return %y : tensor<8xf32>
+  return %y : tensor<64xf32>
 }
 
 // A loop with a condition that counts, as compilers write scans over layers: it
