@@ -130,7 +130,7 @@ def test_the_page_is_short_and_says_what_was_seen():
     text = PAGE.read_text(encoding="utf-8")
     assert text.count("\n") <= 150
     first_screen = text[: text.index("\n## ")]
-    assert "simulated" in first_screen and "One H100 ran what" in first_screen
+    assert "simulated" in first_screen and "an H200 ran" in first_screen
     row = re.compile(r"^\| `?[A-Za-z].*\| (\w[^|]*) \|$", re.M)
     assert row.findall(first_screen) == [
-        "two ranks on one", "one rank of eight", "no", "no", "no"]
+        "two ranks on one", "one rank of eight, two on one", "no", "no", "no"]
