@@ -388,7 +388,7 @@ BlockScheduler::considerAll(int64_t limitBytes) {
   // is. So are those behind a schedule that nothing is much shorter than. A
   // quick search looks at budget steps last, and only if nothing else is that
   // short.
-  const Considered &first =
+  const Considered first =
       *llvm::min_element(highest, [](const Considered &a, const Considered &b) {
         return std::tie(a.rank.ns, a.rank.bytes) <
                std::tie(b.rank.ns, b.rank.bytes);
