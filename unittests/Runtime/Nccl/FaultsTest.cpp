@@ -163,6 +163,20 @@ TEST_F(NcclFaultsTest, ErrorsOfCommunicatorsAreSeen) {
   commsched_finalize();
 }
 
+TEST_F(NcclFaultsTest, ALaunchThatFailsBehindTheNextOneIsNamed) {
+  TestRank rank(0, 1, 20000);
+  ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
+  char *buffer = rank.allocate(16);
+  rank.start(0, {buffer}, {buffer});
+  standin::getSettings().asyncError = ncclInvalidUsage;
+  EXPECT_EQ(rank.start(0, {buffer}, {buffer}), 0);
+  EXPECT_NE(rank.getError().find("launch 1: at the start of all_reduce 'ar' "
+                                 "(a.mlir:3:4) on group 'dp', launch 0: "),
+            std::string::npos)
+      << rank.getError();
+  commsched_finalize();
+}
+
 TEST_F(NcclFaultsTest, CallsThatFailAreNamed) {
   TestRank rank(0, 1, 20000);
   ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
