@@ -160,7 +160,7 @@ WRITTEN = [
     ("--commsched-align-runtimes=ranks=a.json", "--commsched-align-runtimes=output={}"),
     ("--commsched-report=format=html output=a.html frontier=a.json",
      "--commsched-schedule=frontier={}"),
-    ("--commsched-sync-partition=proposals=a.json",
+    ("--commsched-partition-joint=proposals=a.json",
      "--commsched-partition-joint=propose={}"),
 ]
 #: Flags that only write files.

@@ -57,9 +57,9 @@ class Step:
     def path(self, name: str) -> pathlib.Path:
         return self.folder / name
 
-    def partition(self, options: str, *before: str) -> pathlib.Path:
+    def partition(self, options: str) -> pathlib.Path:
         halves = self.path("halves.mlirbc")
-        passes = [*before, f"commsched-partition-joint{{{options}}}"]
+        passes = [f"commsched-partition-joint{{{options}}}"]
         self.tools.transform(self.program, passes, halves)
         return halves
 
@@ -157,8 +157,7 @@ class DeepCompile:
         chosen["saved_bytes"] = sum(sizes[name] for name in chosen["saved"])
         path = self.step.path("chosen.json")
         path.write_text(json.dumps(chosen) + "\n", encoding="utf-8")
-        sync = f"commsched-sync-partition{{proposals={path}}}"
-        return self.step.partition(self.options, sync)
+        return self.step.partition(f"{self.options} proposals={path}")
 
     def _prefetch(self, kept: list, limit: int, setting: str):
         halves = self._split(kept)

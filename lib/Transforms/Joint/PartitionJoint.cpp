@@ -16,6 +16,7 @@
 #include "MemorySearch.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
+#include "SavedValuesAgreement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -115,7 +116,7 @@ private:
   /// The limit on the peak of forward and backward together, if there is one.
   std::optional<int64_t> peakBytes;
   std::optional<std::string> optionError;
-  std::vector<Proposal> proposals;
+  std::vector<Proposal> written;
 };
 
 } // namespace
@@ -151,6 +152,9 @@ std::optional<std::string> PartitionJoint::findBadOption() {
     return makeOptionError(*this, memoryBudget, needsCut);
   if (strategy == PartitionStrategy::Default && fraction < 1)
     return makeOptionError(*this, activationMemoryBudget, needsCut);
+  if (!proposals.empty() && !propose.empty())
+    return makeOptionError(*this, proposals,
+                           "cannot be given beside 'propose'");
   if (maxDistFromBw < 0)
     return makeOptionError(*this, maxDistFromBw,
                            "must not be negative, but is " +
@@ -235,7 +239,7 @@ static int64_t getFlops(Operation *op) {
   return flops ? static_cast<int64_t>(std::min(*flops, most)) : 0;
 }
 
-/// The decision as commsched-sync-partition reads it.
+/// The decision as agreeOnSavedValues() reads it.
 static Proposal makeProposal(const JointFunction &working, const Split &split) {
   Proposal proposal;
   proposal.function = working.getFunction().getName().str();
@@ -281,7 +285,7 @@ PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
   if (failed(split))
     return failure();
   if (!propose.empty()) {
-    proposals.push_back(makeProposal(*working, *split));
+    written.push_back(makeProposal(*working, *split));
     return success();
   }
   remark::passed(joint.getLoc(), makeRemark("Partitioned", joint.getName()))
@@ -302,13 +306,16 @@ PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
 }
 
 void PartitionJoint::runOnOperation() {
-  proposals.clear();
+  written.clear();
   ModuleOp module = getOperation();
   if (failed(emitOptionError(module, optionError)))
     return signalPassFailure();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
-  // commsched-sync-partition reads a file of every rank, also an empty one.
+  if (!proposals.empty() &&
+      failed(agreeOnSavedValues(module, joints, proposals)))
+    return signalPassFailure();
+  // Option 'proposals' needs a file of every rank, also an empty one.
   if (joints.empty() && propose.empty())
     return markAllAnalysesPreserved();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
@@ -332,7 +339,7 @@ void PartitionJoint::runOnOperation() {
     replaceJoint(replacement.joint, users.getUsers(replacement.joint), halves);
   }
   if (!propose.empty() &&
-      failed(writeProposals(module.getLoc(), propose, proposals)))
+      failed(writeProposals(module.getLoc(), propose, written)))
     return signalPassFailure();
   if (replacements.empty())
     return markAllAnalysesPreserved();

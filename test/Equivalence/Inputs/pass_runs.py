@@ -94,7 +94,7 @@ MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "comms
                  "commsched-frontier", "commsched-interleave",
                  "test-commsched-check-budget", "test-commsched-merge-step", "commsched-partition-joint",
                  "test-commsched-split-backward",
-                 "test-commsched-verify-partition", "commsched-sync-partition",
+                 "test-commsched-verify-partition",
                  "commsched-quantize-activations", "test-commsched-steady-state"}
 CONTENTION = ("slack=5 exclusive-groups link-sharing "
               "compute-slowdown=0.19")
@@ -182,9 +182,8 @@ RUNS = [
     *make_runs("test-commsched-check-budget",
                "memory-budget=1GiB reserved-bytes=1MiB budget-on=reserved "
                "allocator=pytorch strict", steps=()),
-    Run("commsched-sync-partition", "proposals=%folder/proposal", ("joint",),
-        after="commsched-partition-joint{propose=%folder/proposal}",
-        marks=True),
+    Run("commsched-partition-joint", "proposals=%folder/proposal", ("joint",),
+        first="propose=%folder/proposal"),
     *make_runs(
         "commsched-quantize-activations", "size-in-mb=0 exclude-primals",
         "allowed-dtypes=bf16,f32 quant-type=f8E4M3FN use-scaling=false "

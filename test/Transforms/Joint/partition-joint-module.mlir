@@ -10,8 +10,8 @@
 
 // The same partition, from what one rank proposed: agreed on, or by hand.
 // RUN: commsched-opt %s --commsched-partition-joint=propose=%t.json -o /dev/null
-// RUN: commsched-opt %s --commsched-sync-partition=proposals=%t.json,%t.json \
-// RUN:   --commsched-partition-joint --test-commsched-verify-partition | diff %t.mlir -
+// RUN: commsched-opt %s --commsched-partition-joint=proposals=%t.json,%t.json \
+// RUN:   --test-commsched-verify-partition | diff %t.mlir -
 
 // CHECK: func.func @first(
 // CHECK: call @first_forward(

@@ -83,8 +83,19 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     every gather that the backward's computation hides, and for others if their
     exposed time is worth the bytes to the budget's knapsack.
 
-    `commsched.saved_values` on the function, as `commsched-sync-partition`
-    writes it, replaces this decision.
+    `commsched.saved_values` on the function, the list of the names of the
+    values to save, replaces this decision.
+
+    Ranks whose sizes or times differ may partition a joint function
+    differently, and then start different collectives. To make them agree, run
+    `propose=FILE` on every rank, carry the files between ranks, and give all of
+    them to `proposals` on every rank in the same order: for each joint function
+    that holds collectives the pass adds up what each rank's proposal takes with
+    the sizes of every rank, and saves what the proposal saves that takes least
+    where it takes most; of equal ones, the first. A function without
+    collectives is split as without proposals, with a remark. It is an error if
+    a file cannot be read, lacks a joint function or has one that the module
+    does not, or if two files list different values.
 
     The names of the bans and the default of each are those of PyTorch's
     partitioner (torch/_functorch/config.py), except for `recompute-views`: a
@@ -139,8 +150,11 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
            /*default=*/"true",
            "Put what the backward computes again right before its first use">,
     Option<"propose", "propose", "std::string", /*default=*/"",
-           "File to write the decision to, for commsched-sync-partition, "
-           "instead of splitting">,
+           "File to write the decision to, for 'proposals', instead of "
+           "splitting">,
+    ListOption<"proposals", "proposals", "std::string",
+               "Files that 'propose' wrote on all ranks, that of rank 0 first: "
+               "save what one of them proposes">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::commsched::CommSchedDialect"];
@@ -170,29 +184,6 @@ def MimicAutogradOrder
     remark reports how many operations moved and the peak memory before and after.
     Linear in operations and dependences.
   }];
-}
-
-def SyncPartition : Pass<"commsched-sync-partition", "::mlir::ModuleOp"> {
-  let summary = "make ranks that would save different values save the same";
-  let description = [{
-    Ranks whose sizes or times differ may partition a joint function
-    differently, and then start different collectives. Run
-    `commsched-partition-joint=propose=FILE` on every rank, carry the files
-    between ranks, and give all of them to this pass, on every rank in the same
-    order: for each joint function that holds collectives it adds up what each
-    rank's proposal takes with the sizes of every rank, and picks the one that
-    takes least where it takes most; of equal ones, the first. That is written
-    as `commsched.saved_values`, which `commsched-partition-joint` then follows.
-
-    A function without collectives stays as it is, with a remark. It is an error
-    if a file cannot be read, lacks a joint function or has one that the module
-    does not, or if two files list different values.
-  }];
-  let options = [
-    ListOption<"proposals", "proposals", "std::string",
-               "Files with the proposals of all ranks, that of rank 0 first">,
-  ];
-  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
 def VerifyPartition : Pass<"test-commsched-verify-partition", "::mlir::ModuleOp"> {

@@ -1,4 +1,4 @@
-//===- SyncPartition.cpp - Pass that makes ranks save the same values -----===//
+//===- SavedValuesAgreement.cpp - Same saved values on all ranks ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SavedValuesAgreement.h"
 #include "../PassSupport.h"
-#include "CommSched/Analysis/Joint/JointFunction.h"
-#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
-#include "CommSched/Transforms/Passes.h"
 #include "SavedValues.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
-
-namespace mlir::commsched {
-#define GEN_PASS_DEF_SYNCPARTITION
-#include "CommSched/Transforms/Passes.h.inc"
-} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -38,33 +30,19 @@ struct Choice {
   SmallVector<int64_t> worstBytes;
 };
 
-struct SyncPartition : mlir::commsched::impl::SyncPartitionBase<SyncPartition> {
-  using SyncPartitionBase::SyncPartitionBase;
-
-  void runOnOperation() override;
-
-private:
-  FailureOr<Files> readFiles();
-  FailureOr<SmallVector<const Proposal *>> findProposals(func::FuncOp function,
-                                                         const Files &files);
-  LogicalResult checkFunctions(const Files &files,
-                               ArrayRef<func::FuncOp> functions);
-  LogicalResult checkSameValues(func::FuncOp function,
-                                ArrayRef<const Proposal *> ranks);
-};
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
-FailureOr<Files> SyncPartition::readFiles() {
+static FailureOr<Files> readFiles(ModuleOp module,
+                                  ArrayRef<std::string> paths) {
   Files files;
-  for (StringRef path : proposals) {
+  for (StringRef path : paths) {
     llvm::Expected<std::vector<Proposal>> file = readProposals(path);
     if (!file)
-      return emitError(getOperation().getLoc(), "cannot read proposals: ")
+      return emitError(module.getLoc(), "cannot read proposals: ")
              << llvm::toString(file.takeError());
     files.push_back(std::move(*file));
   }
@@ -72,26 +50,29 @@ FailureOr<Files> SyncPartition::readFiles() {
 }
 
 /// Checks that every function of the files is one of `functions`.
-LogicalResult SyncPartition::checkFunctions(const Files &files,
-                                            ArrayRef<func::FuncOp> functions) {
+static LogicalResult checkFunctions(ModuleOp module,
+                                    ArrayRef<std::string> paths,
+                                    const Files &files,
+                                    ArrayRef<func::FuncOp> functions) {
   llvm::StringSet<> names;
   for (func::FuncOp function : functions)
     names.insert(toFileText(function.getSymName()));
-  for (auto [path, file] : llvm::zip(proposals, files))
+  for (auto [path, file] : llvm::zip(paths, files))
     for (const Proposal &proposal : file)
       if (!names.contains(proposal.function))
-        return emitError(getOperation().getLoc(), "'")
+        return emitError(module.getLoc(), "'")
                << path << "' proposes what @" << proposal.function
                << " saves, but the module has no joint function of that name";
   return success();
 }
 
 /// The proposals of all ranks for `function`.
-FailureOr<SmallVector<const Proposal *>>
-SyncPartition::findProposals(func::FuncOp function, const Files &files) {
+static FailureOr<SmallVector<const Proposal *>>
+findProposals(func::FuncOp function, ArrayRef<std::string> paths,
+              const Files &files) {
   SmallVector<const Proposal *> ranks;
   std::string name = toFileText(function.getSymName());
-  for (auto [path, file] : llvm::zip(proposals, files)) {
+  for (auto [path, file] : llvm::zip(paths, files)) {
     auto it = llvm::find_if(
         file, [&](const Proposal &it) { return it.function == name; });
     if (it == file.end())
@@ -103,15 +84,16 @@ SyncPartition::findProposals(func::FuncOp function, const Files &files) {
 }
 
 /// Checks that all ranks can save the same values.
-LogicalResult SyncPartition::checkSameValues(func::FuncOp function,
-                                             ArrayRef<const Proposal *> ranks) {
+static LogicalResult checkSameValues(func::FuncOp function,
+                                     ArrayRef<std::string> paths,
+                                     ArrayRef<const Proposal *> ranks) {
   const Proposal &first = *ranks.front();
   for (size_t rank = 1; rank < ranks.size(); ++rank) {
     const Proposal &other = *ranks[rank];
     auto emitDifference = [&] {
       return function.emitError("@")
              << function.getSymName() << " is not the same program in '"
-             << proposals[0] << "' and '" << proposals[rank] << "': ";
+             << paths[0] << "' and '" << paths[rank] << "': ";
     };
     size_t count = std::min(first.values.size(), other.values.size());
     for (size_t index = 0; index < count; ++index)
@@ -170,24 +152,13 @@ static ArrayAttr getSavedNames(MLIRContext *context, const Proposal &chosen) {
   return ArrayAttr::get(context, names);
 }
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
-void SyncPartition::runOnOperation() {
-  if (proposals.empty()) {
-    emitError(getOperation().getLoc(),
-              makeOptionError(*this, proposals, "must be given"));
-    return signalPassFailure();
-  }
-  auto functions = llvm::to_vector(llvm::make_filter_range(
-      getOperation().getOps<func::FuncOp>(), isJointFunction));
-  FailureOr<Files> files = readFiles();
-  if (failed(files) || failed(checkFunctions(*files, functions)))
-    return signalPassFailure();
-
-  // All is checked before anything changes.
-  SmallVector<std::pair<func::FuncOp, ArrayAttr>> agreed;
+LogicalResult
+mlir::commsched::agreeOnSavedValues(ModuleOp module,
+                                    ArrayRef<func::FuncOp> functions,
+                                    ArrayRef<std::string> paths) {
+  FailureOr<Files> files = readFiles(module, paths);
+  if (failed(files) || failed(checkFunctions(module, paths, *files, functions)))
+    return failure();
   for (func::FuncOp function : functions) {
     if (!findCollective(function)) {
       remark::missed(function.getLoc(),
@@ -198,19 +169,14 @@ void SyncPartition::runOnOperation() {
       continue;
     }
     FailureOr<SmallVector<const Proposal *>> ranks =
-        findProposals(function, *files);
-    if (failed(ranks) || failed(checkSameValues(function, *ranks)))
-      return signalPassFailure();
+        findProposals(function, paths, *files);
+    if (failed(ranks) || failed(checkSameValues(function, paths, *ranks)))
+      return failure();
     Choice choice = choose(*ranks);
     remarkChoice(function, choice, *ranks);
-    agreed.emplace_back(function,
-                        getSavedNames(&getContext(), *(*ranks)[choice.rank]));
+    function->setDiscardableAttr(
+        savedValuesAttrName,
+        getSavedNames(module.getContext(), *(*ranks)[choice.rank]));
   }
-  bool changed = false;
-  for (auto [function, names] : agreed) {
-    changed |= function->getDiscardableAttr(savedValuesAttrName) != names;
-    function->setDiscardableAttr(savedValuesAttrName, names);
-  }
-  if (!changed)
-    markAllAnalysesPreserved();
+  return success();
 }
