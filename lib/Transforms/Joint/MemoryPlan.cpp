@@ -395,22 +395,21 @@ FailureOr<std::vector<int32_t>> PartitionList::findPrices(int64_t bytes) {
   return prices;
 }
 
-/// Returns the first partition between the price in front of `index` and that
-/// one of which the estimate is within `bytes`.
-FailureOr<const ListedPartition *>
-PartitionList::findShare(Family &family, int32_t index, int64_t bytes) {
-  int32_t end = index * numShares;
-  for (int32_t first = std::max(end - numShares, 0); first < end;) {
-    int32_t middle = first + (end - first) / 2;
-    FailureOr<const ListedPartition *> listed = get(family, middle);
-    if (failed(listed))
+/// Sets `level`, that of a price, to the first between the price in front of it
+/// and that one of which the estimate is within `bytes`.
+LogicalResult PartitionList::findShare(Family &family, int64_t bytes,
+                                       int32_t &level) const {
+  for (int32_t first = std::max(level - numShares, 0); first < level;) {
+    int32_t middle = first + (level - first) / 2;
+    FailureOr<const SolvedCut *> cut = solve(family, middle);
+    if (failed(cut))
       return failure();
-    if ((*listed)->estimate.peakBytes <= bytes)
-      end = middle;
+    if ((*cut)->estimate.peakBytes <= bytes)
+      level = middle;
     else
       first = middle + 1;
   }
-  return get(family, end);
+  return success();
 }
 
 /// The time within `bytes` between two partitions, the first of which is not
@@ -455,10 +454,20 @@ PartitionList::getAround(int64_t bytes) {
   llvm::sort(promising);
   if (promising.size() > mostFamilies)
     promising.resize(mostFamilies);
+  SmallVector<int32_t> levels;
+  for (const auto &[timeNs, i, price] : promising)
+    levels.push_back(price * numShares);
+  MLIRContext *context = joint->getFunction().getContext();
+  if (failed(
+          failableParallelForEachN(context, 0, promising.size(), [&](size_t i) {
+            return findShare(families[std::get<1>(promising[i])], bytes,
+                             levels[i]);
+          })))
+    return failure();
   std::vector<const ListedPartition *> around;
-  for (auto [timeNs, i, price] : promising) {
+  for (auto [entry, level] : llvm::zip_equal(promising, levels)) {
     FailureOr<const ListedPartition *> listed =
-        findShare(families[i], price, bytes);
+        get(families[std::get<1>(entry)], level);
     if (failed(listed))
       return failure();
     if (!llvm::is_contained(around, *listed))

@@ -111,8 +111,7 @@ private:
   FailureOr<const SolvedCut *> solve(Family &family, int32_t level) const;
   LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index) const;
   FailureOr<std::vector<int32_t>> findPrices(int64_t bytes);
-  FailureOr<const ListedPartition *> findShare(Family &family, int32_t index,
-                                               int64_t bytes);
+  LogicalResult findShare(Family &family, int64_t bytes, int32_t &level) const;
   partition::TreatmentPrices getPrices(const Family &family,
                                        int32_t level) const;
   FailureOr<const ListedPartition *> get(Family &family, int32_t level);

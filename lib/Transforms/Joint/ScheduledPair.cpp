@@ -21,12 +21,13 @@ using namespace mlir::commsched;
 //===----------------------------------------------------------------------===//
 
 /// The problem of the body of `function`, and what is live while each of its
-/// operations runs.
+/// operations runs. Without `costs` nothing takes time.
 static FailureOr<std::pair<BlockProblem, schedule::MemoryTimeline>>
-measureBody(func::FuncOp function, OperationCosts &costs) {
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      function.getBody().front(),
-      [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
+measureBody(func::FuncOp function, OperationCosts *costs) {
+  Block &body = function.getBody().front();
+  FailureOr<BlockProblem> problem =
+      costs ? priceBlock(body, *costs)
+            : BlockProblem::create(body, StreamOrder::Free);
   if (failed(problem))
     return failure();
   if (std::optional<BlockObstacle> obstacle = getObstacle(*problem))
@@ -40,44 +41,68 @@ measureBody(func::FuncOp function, OperationCosts &costs) {
   return std::pair(std::move(*problem), std::move(*memory));
 }
 
+/// Adds what `half` takes by itself to `result`. Returns the bytes that are
+/// live while each of its operations runs.
+static FailureOr<std::vector<int64_t>>
+addHalf(func::FuncOp half, OperationCosts &costs, PairCosts &result) {
+  auto alone = measureBody(half, &costs);
+  if (failed(alone))
+    return failure();
+  const schedule::Problem &problem = alone->first.getProblem();
+  Result<schedule::TightLowerBound> bound = computeTightLowerBound(problem);
+  if (!bound)
+    return emitError(half.getLoc(), "cannot be scheduled: ") << bound.error();
+  result.boundNs += bound->ns;
+  for (schedule::NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.kind(node) == schedule::NodeKind::Compute)
+      result.computeNs += problem.costNs(node);
+  return std::move(alone->second.allocatedBytes);
+}
+
 FailureOr<PairCosts> mlir::commsched::computePairCosts(func::FuncOp joint,
                                                        PartitionHalves halves,
                                                        OperationCosts &costs) {
-  OwningOpRef<func::FuncOp> step = joinHalves(joint, halves);
-  auto whole = measureBody(*step, costs);
-  if (failed(whole))
-    return failure();
+  OwningOpRef<func::FuncOp> step =
+      joinHalves(joint, halves, /*mayRename=*/false);
   PairCosts result;
-  result.peakBytes = whole->second.peakBytes;
-  ArrayRef<int64_t> beside = whole->second.allocatedBytes;
-  for (unsigned index : {0, 1}) {
-    func::FuncOp half = index == 0 ? halves.forward : halves.backward;
-    auto alone = measureBody(half, costs);
-    if (failed(alone))
-      return failure();
-    const auto &[problem, memory] = *alone;
-    Result<schedule::TightLowerBound> bound =
-        computeTightLowerBound(problem.getProblem());
-    if (!bound)
-      return emitError(half.getLoc(), "cannot be scheduled: ") << bound.error();
-    result.boundNs += bound->ns;
-    for (schedule::NodeId node = 0; node < problem.getProblem().numNodes();
-         ++node)
-      if (problem.getProblem().kind(node) == schedule::NodeKind::Compute)
-        result.computeNs += problem.getProblem().costNs(node);
-    for (int64_t bytes : memory.allocatedBytes) {
+  std::vector<int64_t> whole, alone[2];
+  // The whole has to be measured for its memory only, and prices are not for
+  // two threads.
+  auto measure = [&](size_t part) -> LogicalResult {
+    if (part == 0) {
+      auto measured = measureBody(*step, /*costs=*/nullptr);
+      if (failed(measured))
+        return failure();
+      result.peakBytes = measured->second.peakBytes;
+      whole = std::move(measured->second.allocatedBytes);
+      return success();
+    }
+    for (unsigned index : {0, 1}) {
+      FailureOr<std::vector<int64_t>> bytes =
+          addHalf(index == 0 ? halves.forward : halves.backward, costs, result);
+      if (failed(bytes))
+        return failure();
+      alone[index] = std::move(*bytes);
+    }
+    return success();
+  };
+  if (failed(failableParallelForEachN(joint.getContext(), 0, 2, measure)))
+    return failure();
+  ArrayRef<int64_t> beside = whole;
+  for (unsigned index : {0, 1})
+    for (int64_t bytes : alone[index]) {
       result.besideBytes[index] =
           std::max(result.besideBytes[index], beside.front() - bytes);
       beside = beside.drop_front();
     }
-  }
   return result;
 }
 
 FailureOr<StepReport> mlir::commsched::simulateHalves(
     func::FuncOp joint, PartitionHalves halves, OperationCosts &costs,
     std::optional<schedule::SegmentKind> allocator) {
-  OwningOpRef<func::FuncOp> step = joinHalves(joint, halves);
+  OwningOpRef<func::FuncOp> step =
+      joinHalves(joint, halves, /*mayRename=*/true);
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulateFunction(*step, costs, reason, {allocator, /*withBounds=*/false});

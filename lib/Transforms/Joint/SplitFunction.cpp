@@ -188,7 +188,8 @@ void mlir::commsched::replaceJoint(func::FuncOp joint,
 }
 
 OwningOpRef<func::FuncOp> mlir::commsched::joinHalves(func::FuncOp joint,
-                                                      PartitionHalves halves) {
+                                                      PartitionHalves halves,
+                                                      bool mayRename) {
   OpBuilder builder(joint);
   OwningOpRef<func::FuncOp> step =
       cast<func::FuncOp>(builder.cloneWithoutRegions(*joint));
@@ -197,7 +198,8 @@ OwningOpRef<func::FuncOp> mlir::commsched::joinHalves(func::FuncOp joint,
   func::ReturnOp::create(
       builder, joint.getLoc(),
       callHalves(builder, joint.getLoc(), joint, body->getArguments(), halves));
-  BodyInliner inliner(*step);
+  BodyInliner inliner =
+      mayRename ? BodyInliner(*step) : BodyInliner(joint.getContext());
   for (func::CallOp call : llvm::to_vector(body->getOps<func::CallOp>()))
     inliner.inlineCall(call,
                        call.getCallee() == halves.forward.getSymName()

@@ -91,9 +91,10 @@ void replaceJoint(func::FuncOp joint, ArrayRef<Operation *> users,
                   PartitionHalves halves);
 
 /// The operations of both halves in one function, in front of the joint
-/// function, which has its arguments and results.
-OwningOpRef<func::FuncOp> joinHalves(func::FuncOp joint,
-                                     PartitionHalves halves);
+/// function, which has its arguments and results. With `mayRename` no two
+/// operations have one name (BodyInliner).
+OwningOpRef<func::FuncOp> joinHalves(func::FuncOp joint, PartitionHalves halves,
+                                     bool mayRename);
 
 /// Halves, and all calls of each forward and backward that belong together.
 struct CalledHalves {

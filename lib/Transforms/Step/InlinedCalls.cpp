@@ -72,7 +72,7 @@ BodyInliner::BodyInliner(func::FuncOp function)
 /// profile of its graph knows it.
 void BodyInliner::rename(Operation *op) {
   MLIRContext *context = op->getContext();
-  if (StringRef name = getStableName(op); !name.empty()) {
+  if (StringRef name = getStableName(op); mayRename && !name.empty()) {
     auto unique = StringAttr::get(context, names.get(name));
     if (!op->hasAttr(graphAttrName))
       op->setDiscardableAttr(graphAttrName, graph);

@@ -59,6 +59,11 @@ public:
   /// The names of the operations of `function` are taken.
   explicit BodyInliner(func::FuncOp function);
 
+  /// Operations keep the names that they have, whether others have them or not:
+  /// for functions that are only measured.
+  explicit BodyInliner(MLIRContext *context)
+      : InlinerInterface(context), mayRename(false) {}
+
   /// Replaces `call`, whose callee hasLoneBlock(), and calls `visit` for each
   /// call that takes its place. Linear in the operations of the callee.
   void inlineCall(func::CallOp call, func::FuncOp callee, StringRef prefix,
@@ -80,6 +85,7 @@ public:
 private:
   void rename(Operation *op);
 
+  bool mayRename = true;
   PartNames names;
   PartNames chunks;
   /// Of the call that is being replaced.
