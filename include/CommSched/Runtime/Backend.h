@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,19 @@ public:
 private:
   std::optional<std::string> message;
 };
+
+/// The texts and numbers of a message, one after the other.
+template <class... Parts> std::string concat(const Parts &...parts) {
+  std::string text;
+  auto add = [&text](const auto &part) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>)
+      text += std::to_string(part);
+    else
+      text += part;
+  };
+  (add(parts), ...);
+  return text;
+}
 
 /// Ends the calling function with the failure of a Status, if it is one.
 #define COMMSCHED_TRY(...)                                                     \

@@ -41,20 +41,8 @@ Request *RequestTable::find(int64_t number, const std::vector<Site> &sites,
     status = "the request of " + describeSite(sites[site]) +
              " has already been waited for";
   else
-    status = "there is no request " + std::to_string(number);
+    status = concat("there is no request ", number);
   return nullptr;
-}
-
-const Launch *RequestTable::getOldest() const {
-  const Launch *oldest = nullptr;
-  int64_t oldestSerial = lastSerial + 1;
-  for (const auto &[serial, request] : inFlight) {
-    if (serial < oldestSerial) {
-      oldestSerial = serial;
-      oldest = &request->launch;
-    }
-  }
-  return oldest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,8 +61,8 @@ Deadline Rank::getDeadline() const {
 
 /// The options that must be equal on all ranks.
 static std::string describeOptions(const commsched_options &options) {
-  return "modelled_times=" + std::to_string(options.modelled_times != 0) +
-         " emulate_data=" + std::to_string(options.emulate_data);
+  return concat("modelled_times=", options.modelled_times != 0,
+                " emulate_data=", options.emulate_data);
 }
 
 Status Rank::join(const commsched_options &given) {
@@ -88,35 +76,30 @@ Status Rank::join(const commsched_options &given) {
   // A year, so that points in time cannot overflow.
   constexpr int64_t mostMs = int64_t(365) * 24 * 3600 * 1000;
   if (options.deadline_ms <= 0 || options.deadline_ms > mostMs)
-    return "a deadline of " + std::to_string(options.deadline_ms) +
-           " ms is not in [1, " + std::to_string(mostMs) + "]";
+    return concat("a deadline of ", options.deadline_ms, " ms is not in [1, ",
+                  mostMs, "]");
 
-  BackendConfig config;
-  config.options = &options;
-  config.recorder = this;
-  config.deadline = getDeadline();
+  BackendConfig config{backendVersion, &options, this, getDeadline()};
   Status created;
   backend = createBackend(backendName, config, created);
   if (!backend)
     return created;
   arena = std::make_unique<Arena>(*backend);
   hostArena = std::make_unique<Arena>(*backend, /*isHost=*/true);
-  d2h.group = {
-      Group::d2hIndex, Group::d2hIndex, "d2h", {backend->getRank()}, 0};
-  h2d.group = {
-      Group::h2dIndex, Group::h2dIndex, "h2d", {backend->getRank()}, 0};
+  int32_t rank = backend->getRank();
+  d2h.group = {Group::d2hIndex, Group::d2hIndex, "d2h", {rank}, 0};
+  h2d.group = {Group::h2dIndex, Group::h2dIndex, "h2d", {rank}, 0};
 
   std::vector<std::string> all;
   COMMSCHED_TRY(
       backend->exchange(describeOptions(options), all, getDeadline()));
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
-      return "ranks joined with different options: rank 0 with " + all[0] +
-             ", but rank " + std::to_string(other) + " with " + all[other];
+      return concat("ranks joined with different options: rank 0 with ", all[0],
+                    ", but rank ", other, " with ", all[other]);
   return Status();
 }
 
-/// An error if a launch has not been waited for where `call` is made.
 Status Rank::checkNoRequest(const char *call) const {
   if (const Launch *launch = requests.getOldest())
     return std::string(call) + " before the wait for " +
@@ -151,12 +134,10 @@ void Rank::fail(const std::string &text) {
     backend->fail(text);
   if (flightRecordPath.empty())
     return;
-  FlightRecordHeader header;
-  header.backend = backendName;
-  header.rank = backend ? backend->getRank() : options.rank;
-  header.numRanks = backend ? backend->getNumRanks() : options.num_ranks;
-  header.deadlineMs = options.deadline_ms;
-  header.error = text;
+  FlightRecordHeader header{
+      backendName, backend ? backend->getRank() : options.rank,
+      backend ? backend->getNumRanks() : options.num_ranks, options.deadline_ms,
+      text};
   if (Status written = writeFlightRecord(flightRecordPath, header.rank,
                                          flightRecord.toJson(header));
       !written)
@@ -168,8 +149,8 @@ Status Rank::load(const std::string &json) {
   auto program = std::make_unique<Program>();
   COMMSCHED_TRY(parseProgram(json, *program));
   if (static_cast<int64_t>(program->sites.size()) > RequestTable::maxSites)
-    return "program description: more than " +
-           std::to_string(RequestTable::maxSites) + " sites";
+    return concat("program description: more than ", RequestTable::maxSites,
+                  " sites");
   std::vector<Rows> rows(program->groups.size());
   for (size_t i = 0; i < rows.size(); ++i)
     COMMSCHED_TRY(
@@ -267,62 +248,45 @@ Status Rank::prepareGroups(const Program &program) {
   return Status();
 }
 
-int32_t Rank::getGroupRank(int32_t group) const {
-  if (group < 0 || group >= static_cast<int32_t>(groups.size()))
-    return -1;
-  return groups[group]->group.rank;
-}
-
-int64_t Rank::getCounter(const std::string &name) const {
-  auto found = counters.find(name);
-  return found == counters.end() ? 0 : found->second;
-}
-
-void Rank::record(commsched_record_kind kind, int32_t index,
-                  Interval interval) {
-  records.add(kind, index, interval);
-}
-
-void Rank::setStarted(const Launch &launch) {
-  flightRecord.setStarted(launch.record);
-}
-
-void Rank::setCompleted(const Launch &launch) {
-  flightRecord.setCompleted(launch.record);
-}
-
-void Rank::addStagedBytes(int64_t bytes) { count("staged_bytes", bytes); }
-
 //===----------------------------------------------------------------------===//
 // Calls of a program
 //===----------------------------------------------------------------------===//
 
 Status Rank::findSite(int32_t index, const Site *&site) const {
   if (programs.empty())
-    return std::string("no program has been loaded");
-  const Program &program = *programs.back();
-  if (index < 0 || index >= static_cast<int32_t>(program.sites.size()))
-    return "site " + std::to_string(index) +
-           " does not exist: the program has " +
-           std::to_string(program.sites.size());
-  site = &program.sites[index];
+    return "no program has been loaded";
+  const std::vector<Site> &sites = programs.back()->sites;
+  if (index < 0 || index >= static_cast<int32_t>(sites.size()))
+    return concat("site ", index, " does not exist: the program has ",
+                  sites.size());
+  site = &sites[index];
   return Status();
 }
 
-Rank::MadeGroup &Rank::getGroup(const Site &site) {
+Status Rank::findUnevenSite(int32_t index, const Site *&site,
+                            int64_t &numRanks) const {
+  COMMSCHED_TRY(findSite(index, site));
+  if (!site->hasSplitValues())
+    return describeSite(*site) + " has no splits that are values";
+  numRanks = programs.back()->groups[site->group].size;
+  return Status();
+}
+
+MadeGroup &Rank::getGroup(const Site &site) {
   if (site.kind == COMMSCHED_OFFLOAD)
     return d2h;
   return site.kind == COMMSCHED_RELOAD ? h2d : *groups[site.group];
 }
 
-Status Rank::makeLaunch(const Site &site, const void *const *inputs,
-                        void *const *outputs,
-                        std::shared_ptr<const std::vector<Tensor>> tensors,
-                        Launch &launch) {
+Status Rank::start(const Site &site, const void *const *inputs,
+                   void *const *outputs,
+                   std::shared_ptr<const std::vector<Tensor>> tensors,
+                   int64_t &request) {
   MadeGroup &made = getGroup(site);
   if (made.group.rank < 0)
-    return describeSite(site) + ": rank " + std::to_string(backend->getRank()) +
-           " is in no row of group " + quoteGroup(made.group);
+    return concat(describeSite(site), ": rank ", backend->getRank(),
+                  " is in no row of group ", quoteGroup(made.group));
+  Launch launch;
   launch.site = &site;
   launch.group = &made.group;
   launch.ownTensors = std::move(tensors);
@@ -334,97 +298,20 @@ Status Rank::makeLaunch(const Site &site, const void *const *inputs,
   launch.sequence = isPointToPoint(site.kind) ? made.numPointToPoint++
                                               : made.numCollectives++;
   launch.record = flightRecord.add(launch);
-  return Status();
-}
-
-Status Rank::startLaunch(Launch launch, int64_t &request) {
   count("starts", 1);
   Status started;
-  std::unique_ptr<Request> made = backend->start(launch, started);
-  if (!made)
+  std::unique_ptr<Request> startedRequest = backend->start(launch, started);
+  if (!startedRequest)
     return started;
-  made->launch = std::move(launch);
-  request = requests.add(std::move(made));
+  startedRequest->launch = std::move(launch);
+  request = requests.add(std::move(startedRequest));
   return Status();
-}
-
-Status Rank::start(int32_t index, const void *const *inputs,
-                   void *const *outputs, int64_t &request) {
-  const Site *site = nullptr;
-  COMMSCHED_TRY(findSite(index, site));
-  if (site->kind == COMMSCHED_BARRIER)
-    return describeSite(*site) + " is started by commsched_barrier only";
-  if (site->hasSplitValues())
-    return describeSite(*site) + " is started by commsched_start_uneven only";
-  Launch launch;
-  COMMSCHED_TRY(makeLaunch(*site, inputs, outputs, nullptr, launch));
-  return startLaunch(std::move(launch), request);
-}
-
-/// An error if all splits of the site are in the description.
-static Status checkSplitValues(const Site &site) {
-  return site.hasSplitValues()
-             ? Status()
-             : Status(describeSite(site) + " has no splits that are values");
-}
-
-Status Rank::startUneven(int32_t index, const void *const *inputs,
-                         void *const *outputs, const RowSplits &inputSplits,
-                         const RowSplits &outputSplits, int64_t &request) {
-  const Site *site = nullptr;
-  COMMSCHED_TRY(findSite(index, site));
-  COMMSCHED_TRY(checkSplitValues(*site));
-  auto tensors = std::make_shared<std::vector<Tensor>>();
-  int64_t ranks = programs.back()->groups[site->group].size;
-  if (Status status =
-          resolveTensors(*site, ranks, inputSplits, outputSplits, *tensors);
-      !status)
-    return describeSite(*site) + ": " + status.getMessage();
-  Launch launch;
-  COMMSCHED_TRY(makeLaunch(*site, inputs, outputs, std::move(tensors), launch));
-  return startLaunch(std::move(launch), request);
-}
-
-Status Rank::readSplits(int32_t index, const char *side, const void *buffer,
-                        int64_t *splits, int32_t numSplits, int64_t &rows) {
-  // After an error only programs on the processor need the numbers.
-  if (!backend || (hasFailed() && !backend->checkHostCode("")))
-    return Status();
-  const Site *site = nullptr;
-  COMMSCHED_TRY(findSite(index, site));
-  COMMSCHED_TRY(checkSplitValues(*site));
-  int64_t ranks = programs.back()->groups[site->group].size;
-  if (ranks != numSplits)
-    return describeSite(*site) + " has splits for " + std::to_string(ranks) +
-           " ranks, not " + std::to_string(numSplits);
-  std::vector<int64_t> read(ranks);
-  COMMSCHED_TRY(backend->read(read.data(), buffer,
-                              ranks * static_cast<int64_t>(sizeof(int64_t))));
-  Status added = addSplits(side, read.data(), ranks, rows);
-  if (!added) {
-    for (int64_t &split : read)
-      split = std::max<int64_t>(split, 0);
-    // Without those that are negative they may be usable.
-    if (!addSplits(side, read.data(), ranks, rows)) {
-      rows = 0;
-      std::fill(read.begin(), read.end(), 0);
-    }
-  }
-  std::copy(read.begin(), read.end(), splits);
-  return added ? added : describeSite(*site) + ": " + added.getMessage();
 }
 
 Request *Rank::findRequest(int64_t number, Status &found) {
   static const std::vector<Site> none;
   return requests.find(number, programs.empty() ? none : programs.back()->sites,
                        found);
-}
-
-Status Rank::test(int64_t number, bool &done) {
-  Status found;
-  if (Request *request = findRequest(number, found))
-    done = backend->test(*request, found);
-  return found;
 }
 
 Status Rank::wait(int64_t number) {
@@ -438,99 +325,26 @@ Status Rank::wait(int64_t number) {
   return Status();
 }
 
-int64_t Rank::hold(HeldRequest request) {
-  held.emplace(++lastHeld, std::move(request));
-  return lastHeld;
-}
-
-Status Rank::resume(int64_t number, int32_t numReceived, HeldRequest &request) {
-  auto entry = held.find(number);
-  if (entry == held.end())
-    return "no request is held as number " + std::to_string(number) +
-           ", or it has been resumed before";
-  request = std::move(entry->second);
-  held.erase(entry);
-  if (request.received.size() != static_cast<size_t>(numReceived))
-    return "a request that fills " + std::to_string(request.received.size()) +
-           " buffers is resumed for " + std::to_string(numReceived);
-  return request.request == 0 || hasFailed() ? Status() : wait(request.request);
-}
-
-Status Rank::barrier(int32_t index) {
-  const Site *site = nullptr;
-  COMMSCHED_TRY(findSite(index, site));
-  if (site->kind != COMMSCHED_BARRIER)
-    return describeSite(*site) + " is no barrier";
-  Launch launch;
-  int64_t request = 0;
-  COMMSCHED_TRY(makeLaunch(*site, nullptr, nullptr, nullptr, launch));
-  COMMSCHED_TRY(startLaunch(std::move(launch), request));
-  return wait(request);
-}
-
 Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
                      void *const *outputs) {
   if (programs.empty())
-    return std::string("no program has been loaded");
-  const Program &program = *programs.back();
-  if (index < 0 || index >= static_cast<int32_t>(program.operators.size()))
-    return "operator " + std::to_string(index) +
-           " does not exist: the program has " +
-           std::to_string(program.operators.size());
-  const Operator &op = program.operators[index];
+    return "no program has been loaded";
+  const std::vector<Operator> &operators = programs.back()->operators;
+  if (index < 0 || index >= static_cast<int32_t>(operators.size()))
+    return concat("operator ", index, " does not exist: the program has ",
+                  operators.size());
+  const Operator &op = operators[index];
   if (ns < 0)
-    return "operator '" + op.name + "' takes " + std::to_string(ns) + " ns";
+    return concat("operator '", op.name, "' takes ", ns, " ns");
   auto check = [&](const std::vector<OperatorBuffer> &buffers,
                    const void *const *pointers, const char *what) {
     for (size_t i = 0; i < buffers.size() && options.emulate_data; ++i)
       if (buffers[i].elements > 0 && (!pointers || !pointers[i]))
-        return Status("operator '" + op.name + "': " + what + " " +
-                      std::to_string(i) + " is null");
+        return Status(
+            concat("operator '", op.name, "': ", what, " ", i, " is null"));
     return Status();
   };
   COMMSCHED_TRY(check(op.inputs, inputs, "input"));
   COMMSCHED_TRY(check(op.outputs, outputs, "output"));
   return backend->compute(op, ns, inputs, outputs);
-}
-
-Status Rank::account(int32_t index, int64_t ns) {
-  // The operator has no buffers, so that there is nothing to make up.
-  return options.modelled_times ? compute(index, ns, nullptr, nullptr)
-                                : Status();
-}
-
-Status Rank::copy(const StridedCopy &copy) {
-  if (copy.rows < 0 || copy.rowElements < 0)
-    return "cannot copy " + std::to_string(copy.rows) + " rows of " +
-           std::to_string(copy.rowElements) + " elements";
-  int64_t elements = copy.rows * copy.rowElements;
-  if (elements > 0 && (!copy.target || !copy.source))
-    return std::string("cannot copy: the ") +
-           (copy.target ? "source" : "target") + " is null";
-  if (copy.targetType && copy.sourceType)
-    COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
-  count("copies", 1);
-  count("copied_bytes",
-        elements * (copy.targetType ? getByteSize(*copy.targetType) : 1));
-  return backend->copy(copy);
-}
-
-Status Rank::beginStep() {
-  COMMSCHED_TRY(checkNoRequest("commsched_begin_step"));
-  std::vector<std::string> all;
-  COMMSCHED_TRY(backend->exchange("", all, getDeadline()));
-  records.begin();
-  return backend->beginStep();
-}
-
-Status Rank::endStep(int64_t &ns) {
-  if (!records.isRunning())
-    return std::string("commsched_end_step without commsched_begin_step");
-  Status ended = backend->endStep(ns, getDeadline());
-  records.end();
-  return ended;
-}
-
-Status Rank::exchange(const std::string &mine, std::vector<std::string> &all) {
-  return backend->exchange(mine, all, getDeadline());
 }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The state of one rank: its backend, programs, requests, buffers and records,
-// and its first error. Each function of the C interface is a method of `Rank`.
-// Methods return their error; `fail` makes it permanent.
+// and its first error. The functions of the C interface in Runtime.cpp work on
+// it. Methods return their error; `fail` makes it permanent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,11 +51,13 @@ public:
 
   size_t size() const { return inFlight.size(); }
   /// The oldest launch in flight; null if there is none.
-  const Launch *getOldest() const;
+  const Launch *getOldest() const {
+    return inFlight.empty() ? nullptr : &inFlight.begin()->second->launch;
+  }
 
 private:
   /// By serial number, which is the number without its site.
-  std::unordered_map<int64_t, std::unique_ptr<Request>> inFlight;
+  std::map<int64_t, std::unique_ptr<Request>> inFlight;
   int64_t lastSerial = 0;
   int64_t firstSerial = 1;
 };
@@ -71,9 +73,18 @@ struct HeldRequest {
   std::vector<void *> received;
 };
 
+/// A group of the backend; programs share those with equal names, rows and
+/// implementations.
+struct MadeGroup {
+  Group group;
+  Rows rows;
+  /// How many collectives, and how many sends and receives, were launched.
+  int64_t numCollectives = 0;
+  int64_t numPointToPoint = 0;
+};
+
 /// One rank. It is used by one thread.
-class Rank final : public Recorder {
-public:
+struct Rank final : Recorder {
   Rank() = default;
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
@@ -84,98 +95,55 @@ public:
   Status join(const commsched_options &options);
   /// Meets all ranks, unless this one has failed, and leaves.
   void leave();
-  bool hasLeft() const { return !backend; }
 
   /// Keeps the first error, notifies the other ranks and writes the flight
   /// record.
   void fail(const std::string &text);
   bool hasFailed() const { return !status; }
-  /// The first error, if it has failed.
-  const Status &getStatus() const { return status; }
 
   Status load(const std::string &json);
-
-  Status start(int32_t site, const void *const *inputs, void *const *outputs,
-               int64_t &request);
-  /// Starts a site with splits that are values.
-  Status startUneven(int32_t site, const void *const *inputs,
-                     void *const *outputs, const RowSplits &inputSplits,
-                     const RowSplits &outputSplits, int64_t &request);
-  /// Reads the splits of one side of a launch of `site` from `buffer`, and adds
-  /// them up.
-  Status readSplits(int32_t site, const char *side, const void *buffer,
-                    int64_t *splits, int32_t numSplits, int64_t &rows);
-  Status test(int64_t request, bool &done);
-  Status wait(int64_t request);
-  /// Returns a number for `resume`, which is positive and never given again.
-  int64_t hold(HeldRequest request);
-  /// Waits for a request, which fills so many buffers, and takes it out; after
-  /// an error it only does the latter.
-  Status resume(int64_t number, int32_t numReceived, HeldRequest &request);
-  Status barrier(int32_t site);
-  Status account(int32_t index, int64_t ns);
-  Status compute(int32_t index, int64_t ns, const void *const *inputs,
-                 void *const *outputs);
-  Status copy(const StridedCopy &copy);
-
-  Status beginStep();
-  Status endStep(int64_t &ns);
-  Status exchange(const std::string &mine, std::vector<std::string> &all);
-
-  /// A rank of the group, or -1.
-  int32_t getGroupRank(int32_t group) const;
-  /// Null before `join`.
-  Backend *getBackend() { return backend.get(); }
-  Arena *getArena() { return arena.get(); }
-  Arena *getHostArena() { return hostArena.get(); }
-  const std::string &getBackendName() const { return backendName; }
-  const StepRecords &getRecords() const { return records; }
-  int64_t getCounter(const std::string &name) const;
-  void count(const char *name, int64_t amount) { counters[name] += amount; }
-  /// A deadline for a call that begins now.
-  Deadline getDeadline() const;
-
-  void record(commsched_record_kind kind, int32_t index,
-              Interval interval) override;
-  void setStarted(const Launch &launch) override;
-  void setCompleted(const Launch &launch) override;
-  void addStagedBytes(int64_t bytes) override;
-
-private:
-  /// A group of the backend; programs share those with equal names, rows and
-  /// implementations.
-  struct MadeGroup {
-    Group group;
-    Rows rows;
-    /// How many collectives, and how many sends and receives, were launched.
-    int64_t numCollectives = 0;
-    int64_t numPointToPoint = 0;
-  };
-
-  /// Whether the backend can carry out the program.
-  Status checkSites(const Program &program) const;
-  Status makeGroups(const Program &program, const std::vector<Rows> &rows);
-  Status prepareGroups(const Program &program);
+  /// An error if a launch has not been waited for where `call` is made.
+  Status checkNoRequest(const char *call) const;
   /// The site of the index in the program that runs.
   Status findSite(int32_t index, const Site *&site) const;
+  /// The same for a site whose splits are values.
+  Status findUnevenSite(int32_t index, const Site *&site,
+                        int64_t &numRanks) const;
+  /// Checks the launch and starts it. `tensors` are those of a launch that has
+  /// its own.
+  Status start(const Site &site, const void *const *inputs,
+               void *const *outputs,
+               std::shared_ptr<const std::vector<Tensor>> tensors,
+               int64_t &request);
   Request *findRequest(int64_t number, Status &found);
-  Status checkNoRequest(const char *call) const;
-  /// `tensors` are those of a launch that has its own.
-  Status makeLaunch(const Site &site, const void *const *inputs,
-                    void *const *outputs,
-                    std::shared_ptr<const std::vector<Tensor>> tensors,
-                    Launch &launch);
-  /// The group, or the stream of transfers, of the site's launches.
-  MadeGroup &getGroup(const Site &site);
-  Status startLaunch(Launch launch, int64_t &request);
+  Status wait(int64_t request);
+  Status compute(int32_t index, int64_t ns, const void *const *inputs,
+                 void *const *outputs);
+
+  /// A deadline for a call that begins now.
+  Deadline getDeadline() const;
+  void count(const char *name, int64_t amount) { counters[name] += amount; }
+
+  void record(commsched_record_kind kind, int32_t index,
+              Interval interval) override {
+    records.add(kind, index, interval);
+  }
+  void setStarted(const Launch &launch) override {
+    flightRecord.setStarted(launch.record);
+  }
+  void setCompleted(const Launch &launch) override {
+    flightRecord.setCompleted(launch.record);
+  }
+  void addStagedBytes(int64_t bytes) override { count("staged_bytes", bytes); }
 
   /// The strings that `options` points to.
   std::string backendName, job, flightRecordPath;
   commsched_options options = {};
+  /// These three are null before `join`.
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Arena> arena, hostArena;
+  /// The first error, if it has failed.
   Status status;
-
   /// All that were loaded, since launches of the past refer to them; the last
   /// one runs.
   std::vector<std::unique_ptr<Program>> programs;
@@ -184,14 +152,21 @@ private:
   std::vector<MadeGroup *> groups;
   /// The streams of transfers.
   MadeGroup d2h, h2d;
-
   RequestTable requests;
-  /// By number.
+  /// By number, which is positive and never given again.
   std::unordered_map<int64_t, HeldRequest> held;
   int64_t lastHeld = 0;
   FlightRecord flightRecord;
   StepRecords records;
   std::map<std::string, int64_t> counters;
+
+private:
+  /// Whether the backend can carry out the program.
+  Status checkSites(const Program &program) const;
+  Status makeGroups(const Program &program, const std::vector<Rows> &rows);
+  Status prepareGroups(const Program &program);
+  /// The group, or the stream of transfers, of the site's launches.
+  MadeGroup &getGroup(const Site &site);
 };
 
 } // namespace commsched::runtime

@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Each function of Runtime.h finds the rank of the calling thread, returns at
-// once after an error, and calls the method of `Rank`. No exception leaves
-// these functions.
+// once after an error, and works on the `Rank`. No exception leaves these
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Core/Launcher.h"
 #include "Core/Rank.h"
+#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -33,22 +34,20 @@ static thread_local std::unique_ptr<Rank> currentRank;
 static thread_local std::string lastError;
 
 /// Returns the rank of the calling thread. Without one, returns null and keeps
-/// an error for commsched_last_error.
-static Rank *getCurrentRank(const char *function) {
-  if (currentRank)
-    return currentRank.get();
-  if (lastError.empty())
-    lastError = std::string(function) + " outside of commsched_init and "
-                                        "commsched_finalize";
-  return nullptr;
+/// an error for commsched_last_error. `function` is the caller's name.
+static Rank *getCurrentRank(const char *function = __builtin_FUNCTION()) {
+  if (!currentRank && lastError.empty())
+    lastError =
+        concat(function, " outside of commsched_init and commsched_finalize");
+  return currentRank.get();
 }
 
 /// Runs `body(rank)`, which returns a Status, and keeps its error in the rank.
 /// Returns 0 if it succeeded, otherwise 1. After an earlier error the body runs
 /// only with `evenIfFailed`.
-template <class Body>
-static int32_t callRank(const char *function, Body &&body,
-                        bool evenIfFailed = false) {
+template <bool evenIfFailed = false, class Body>
+static int32_t callRank(Body &&body,
+                        const char *function = __builtin_FUNCTION()) {
   Rank *rank = getCurrentRank(function);
   if (!rank || (rank->hasFailed() && !evenIfFailed))
     return 1;
@@ -56,12 +55,13 @@ static int32_t callRank(const char *function, Body &&body,
   try {
     status = body(*rank);
   } catch (const std::exception &exception) {
-    status = std::string(function) + ": " + exception.what();
+    status = concat(function, ": ", exception.what());
   }
   if (!status)
     rank->fail(status.getMessage());
   return status ? 0 : 1;
 }
+static constexpr bool evenIfFailed = true;
 
 //===----------------------------------------------------------------------===//
 // Types and launchers
@@ -109,133 +109,169 @@ int32_t commsched_init(const commsched_options *options) {
   }
   lastError.clear();
   currentRank = std::make_unique<Rank>();
-  return callRank("commsched_init",
-                  [&](Rank &rank) { return rank.join(*options); });
+  return callRank([&](Rank &rank) { return rank.join(*options); });
 }
 
 int32_t commsched_finalize(void) {
-  Rank *rank = getCurrentRank("commsched_finalize");
+  Rank *rank = getCurrentRank();
   if (!rank)
     return 1;
-  callRank(
-      "commsched_finalize",
-      [](Rank &rank) {
-        rank.leave();
-        return rank.getStatus();
-      },
-      /*evenIfFailed=*/true);
-  lastError = rank->hasFailed() ? rank->getStatus().getMessage() : "";
+  callRank<evenIfFailed>([](Rank &rank) {
+    rank.leave();
+    return rank.status;
+  });
+  lastError = rank->hasFailed() ? rank->status.getMessage() : "";
   currentRank.reset();
   return lastError.empty() ? 0 : 1;
 }
 
 const char *commsched_last_error(void) {
-  if (currentRank)
-    return currentRank->hasFailed()
-               ? currentRank->getStatus().getMessage().c_str()
-               : "";
-  return lastError.c_str();
+  if (!currentRank)
+    return lastError.c_str();
+  return currentRank->hasFailed() ? currentRank->status.getMessage().c_str()
+                                  : "";
 }
 
 void commsched_fail(const char *text) {
-  if (Rank *rank = getCurrentRank("commsched_fail"))
+  if (Rank *rank = getCurrentRank())
     rank->fail(text ? text : "");
 }
 
 int32_t commsched_rank(void) {
-  Rank *rank = getCurrentRank("commsched_rank");
-  return rank && rank->getBackend() ? rank->getBackend()->getRank() : -1;
+  Rank *rank = getCurrentRank();
+  return rank && rank->backend ? rank->backend->getRank() : -1;
 }
 
 int32_t commsched_num_ranks(void) {
-  Rank *rank = getCurrentRank("commsched_num_ranks");
-  return rank && rank->getBackend() ? rank->getBackend()->getNumRanks() : -1;
+  Rank *rank = getCurrentRank();
+  return rank && rank->backend ? rank->backend->getNumRanks() : -1;
 }
 
 const char *commsched_backend_name(void) {
-  return currentRank ? currentRank->getBackendName().c_str() : "";
+  return currentRank ? currentRank->backendName.c_str() : "";
 }
 
 int32_t commsched_load_program(const char *json) {
-  return callRank("commsched_load_program",
-                  [&](Rank &rank) { return rank.load(json); });
+  return callRank([&](Rank &rank) { return rank.load(json); });
 }
 
 int64_t commsched_counter(const char *name) {
-  Rank *rank = getCurrentRank("commsched_counter");
-  return rank && name ? rank->getCounter(name) : 0;
+  Rank *rank = getCurrentRank();
+  if (!rank || !name)
+    return 0;
+  auto found = rank->counters.find(name);
+  return found == rank->counters.end() ? 0 : found->second;
 }
 
 //===----------------------------------------------------------------------===//
-// Calls of lowered programs
+// Collectives
 //===----------------------------------------------------------------------===//
 
-int64_t commsched_start(int32_t site, const void *const *inputs,
+int64_t commsched_start(int32_t index, const void *const *inputs,
                         void *const *outputs) {
   int64_t request = 0;
-  int32_t code = callRank("commsched_start", [&](Rank &rank) {
-    return rank.start(site, inputs, outputs, request);
+  callRank([&](Rank &rank) -> Status {
+    const Site *site = nullptr;
+    COMMSCHED_TRY(rank.findSite(index, site));
+    if (site->kind == COMMSCHED_BARRIER)
+      return describeSite(*site) + " is started by commsched_barrier only";
+    if (site->hasSplitValues())
+      return describeSite(*site) + " is started by commsched_start_uneven only";
+    return rank.start(*site, inputs, outputs, nullptr, request);
   });
-  return code == 0 ? request : 0;
+  return request;
 }
 
-int64_t commsched_start_uneven(int32_t site, const void *const *inputs,
+int64_t commsched_start_uneven(int32_t index, const void *const *inputs,
                                void *const *outputs, int64_t inputRows,
                                const int64_t *inputSplits, int64_t outputRows,
                                const int64_t *outputSplits) {
   int64_t request = 0;
-  int32_t code = callRank("commsched_start_uneven", [&](Rank &rank) {
-    return rank.startUneven(site, inputs, outputs, {inputRows, inputSplits},
-                            {outputRows, outputSplits}, request);
+  callRank([&](Rank &rank) -> Status {
+    const Site *site = nullptr;
+    int64_t ranks = 0;
+    COMMSCHED_TRY(rank.findUnevenSite(index, site, ranks));
+    auto tensors = std::make_shared<std::vector<Tensor>>();
+    if (Status status = resolveTensors(*site, ranks, {inputRows, inputSplits},
+                                       {outputRows, outputSplits}, *tensors);
+        !status)
+      return describeSite(*site) + ": " + status.getMessage();
+    return rank.start(*site, inputs, outputs, std::move(tensors), request);
   });
-  return code == 0 ? request : 0;
+  return request;
 }
 
-int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
+int64_t commsched_read_splits(int32_t index, int32_t output, const void *buffer,
                               int64_t *splits, int32_t numSplits) {
   // Behind an error, too: programs run to their end, and their code on the
   // processor works on as many rows as these numbers say.
   std::fill(splits, splits + numSplits, 0);
   int64_t rows = 0;
-  callRank(
-      "commsched_read_splits",
-      [&](Rank &rank) {
-        return rank.readSplits(site, output ? "output" : "input", buffer,
-                               splits, numSplits, rows);
-      },
-      /*evenIfFailed=*/true);
+  const char *side = output ? "output" : "input";
+  callRank<evenIfFailed>([&](Rank &rank) -> Status {
+    // After an error only programs on the processor need the numbers.
+    Backend *backend = rank.backend.get();
+    if (!backend || (rank.hasFailed() && !backend->checkHostCode("")))
+      return Status();
+    const Site *site = nullptr;
+    int64_t ranks = 0;
+    COMMSCHED_TRY(rank.findUnevenSite(index, site, ranks));
+    if (ranks != numSplits)
+      return concat(describeSite(*site), " has splits for ", ranks,
+                    " ranks, not ", numSplits);
+    std::vector<int64_t> read(ranks);
+    COMMSCHED_TRY(backend->read(read.data(), buffer,
+                                ranks * static_cast<int64_t>(sizeof(int64_t))));
+    Status added = addSplits(side, read.data(), ranks, rows);
+    if (!added) {
+      for (int64_t &split : read)
+        split = std::max<int64_t>(split, 0);
+      // Without those that are negative they may be usable.
+      if (!addSplits(side, read.data(), ranks, rows)) {
+        rows = 0;
+        std::fill(read.begin(), read.end(), 0);
+      }
+    }
+    std::copy(read.begin(), read.end(), splits);
+    return added ? added : describeSite(*site) + ": " + added.getMessage();
+  });
   return rows;
 }
 
 int32_t commsched_wait(int64_t request) {
-  return callRank("commsched_wait", [&](Rank &rank) {
-    return request == 0 ? Status() : rank.wait(request);
-  });
+  return callRank(
+      [&](Rank &rank) { return request == 0 ? Status() : rank.wait(request); });
 }
 
 int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
                        int32_t numReceived, void *const *received) {
   int64_t number = 0;
   // Behind an error, too: programs run to their end and use the buffers.
-  callRank(
-      "commsched_hold",
-      [&](Rank &rank) {
-        number = rank.hold({request,
-                            {sent, sent + numSent},
-                            {received, received + numReceived}});
-        return Status();
-      },
-      /*evenIfFailed=*/true);
+  callRank<evenIfFailed>([&](Rank &rank) {
+    number = ++rank.lastHeld;
+    rank.held[number] = {
+        request, {sent, sent + numSent}, {received, received + numReceived}};
+    return Status();
+  });
   return number;
 }
 
 int32_t commsched_resume(int64_t number, int32_t numReceived,
                          const int64_t *bytes, void **received) {
   HeldRequest held;
-  int32_t code = callRank(
-      "commsched_resume",
-      [&](Rank &rank) { return rank.resume(number, numReceived, held); },
-      /*evenIfFailed=*/true);
+  int32_t code = callRank<evenIfFailed>([&](Rank &rank) -> Status {
+    auto entry = rank.held.find(number);
+    if (entry == rank.held.end())
+      return concat("no request is held as number ", number,
+                    ", or it has been resumed before");
+    held = std::move(entry->second);
+    rank.held.erase(entry);
+    if (held.received.size() != static_cast<size_t>(numReceived))
+      return concat("a request that fills ", held.received.size(),
+                    " buffers is resumed for ", numReceived);
+    return held.request == 0 || rank.hasFailed() ? Status()
+                                                 : rank.wait(held.request);
+  });
   for (void *buffer : held.sent)
     commsched_release(buffer);
   held.received.resize(numReceived);
@@ -246,71 +282,98 @@ int32_t commsched_resume(int64_t number, int32_t numReceived,
   return code;
 }
 
-int32_t commsched_test(int64_t request) {
+int32_t commsched_test(int64_t number) {
   bool done = true;
-  int32_t code = callRank("commsched_test", [&](Rank &rank) {
-    return request == 0 ? Status() : rank.test(request, done);
+  int32_t code = callRank([&](Rank &rank) {
+    Status found;
+    if (number == 0)
+      return found;
+    if (Request *request = rank.findRequest(number, found))
+      done = rank.backend->test(*request, found);
+    return found;
   });
   return code == 0 ? done : -1;
 }
 
-int32_t commsched_barrier(int32_t site) {
-  return callRank("commsched_barrier",
-                  [&](Rank &rank) { return rank.barrier(site); });
+int32_t commsched_barrier(int32_t index) {
+  return callRank([&](Rank &rank) -> Status {
+    const Site *site = nullptr;
+    int64_t request = 0;
+    COMMSCHED_TRY(rank.findSite(index, site));
+    if (site->kind != COMMSCHED_BARRIER)
+      return describeSite(*site) + " is no barrier";
+    COMMSCHED_TRY(rank.start(*site, nullptr, nullptr, nullptr, request));
+    return rank.wait(request);
+  });
 }
 
 void commsched_poll(void) {
-  callRank("commsched_poll",
-           [](Rank &rank) { return rank.getBackend()->poll(); });
+  callRank([](Rank &rank) { return rank.backend->poll(); });
 }
 
 int64_t commsched_group_rank(int32_t group) {
   // Programs compute addresses from it, also behind an error.
-  Rank *rank = getCurrentRank("commsched_group_rank");
-  return rank ? rank->getGroupRank(group) : -1;
+  Rank *rank = getCurrentRank();
+  if (!rank || group < 0 || group >= static_cast<int32_t>(rank->groups.size()))
+    return -1;
+  return rank->groups[group]->group.rank;
 }
+
+//===----------------------------------------------------------------------===//
+// Compute
+//===----------------------------------------------------------------------===//
 
 int32_t commsched_compute(int32_t index, int64_t ns, const void *const *inputs,
                           void *const *outputs) {
-  return callRank("commsched_compute", [&](Rank &rank) {
-    return rank.compute(index, ns, inputs, outputs);
-  });
+  return callRank(
+      [&](Rank &rank) { return rank.compute(index, ns, inputs, outputs); });
 }
 
 int32_t commsched_account(int32_t index, int64_t ns) {
-  return callRank("commsched_account",
-                  [&](Rank &rank) { return rank.account(index, ns); });
+  // The operator has no buffers, so that there is nothing to make up.
+  return callRank([&](Rank &rank) {
+    return rank.options.modelled_times
+               ? rank.compute(index, ns, nullptr, nullptr)
+               : Status();
+  });
 }
 
 int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
                        const void *source, int32_t sourceType,
                        int64_t sourceStride, int64_t rows,
                        int64_t rowElements) {
-  return callRank("commsched_copy", [&](Rank &rank) -> Status {
-    StridedCopy copy;
-    copy.target = target;
-    copy.source = source;
-    copy.targetStride = targetStride;
-    copy.sourceStride = sourceStride;
-    copy.rows = rows;
-    copy.rowElements = rowElements;
-    if (targetType != -1 || sourceType != -1) {
-      for (int32_t type : {targetType, sourceType})
-        if (!isType(type))
-          return "cannot copy: " + std::to_string(type) + " is no type";
+  return callRank([&](Rank &rank) -> Status {
+    StridedCopy copy{target,       source,       {},   {},
+                     targetStride, sourceStride, rows, rowElements};
+    bool typed = targetType != -1 || sourceType != -1;
+    for (int32_t type : {targetType, sourceType})
+      if (typed && !isType(type))
+        return concat("cannot copy: ", type, " is no type");
+    if (rows < 0 || rowElements < 0)
+      return concat("cannot copy ", rows, " rows of ", rowElements,
+                    " elements");
+    int64_t bytes = rows * rowElements;
+    if (bytes > 0 && (!target || !source))
+      return concat("cannot copy: the ", target ? "source" : "target",
+                    " is null");
+    if (typed) {
       copy.targetType = static_cast<commsched_type>(targetType);
       copy.sourceType = static_cast<commsched_type>(sourceType);
+      COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
+      bytes *= getByteSize(*copy.targetType);
     }
-    return rank.copy(copy);
+    rank.count("copies", 1);
+    rank.count("copied_bytes", bytes);
+    return rank.backend->copy(copy);
   });
 }
 
 int32_t commsched_zero(void *target, int64_t bytes) {
-  return callRank("commsched_zero", [&](Rank &rank) -> Status {
+  return callRank([&](Rank &rank) -> Status {
     if (bytes < 0 || (bytes > 0 && !target))
-      return "cannot set " + std::to_string(bytes) + " bytes of " +
-             (target ? "a buffer" : "null") + " to zero";
-    return bytes == 0 ? Status() : rank.getBackend()->zero(target, bytes);
+      return concat("cannot set ", bytes, " bytes of ",
+                    target ? "a buffer" : "null", " to zero");
+    return bytes == 0 ? Status() : rank.backend->zero(target, bytes);
   });
 }
 
@@ -318,108 +381,100 @@ int32_t commsched_zero(void *target, int64_t bytes) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+using RankArena = std::unique_ptr<Arena> Rank::*;
+
 /// Behind an error, too: programs run to their end and write what they
 /// allocate.
-static void *allocate(const char *function, Arena *(Rank::*getArena)(),
-                      int64_t bytes, int64_t alignment) {
+static void *allocate(RankArena arena, int64_t bytes, int64_t alignment,
+                      const char *function = __builtin_FUNCTION()) {
   void *buffer = nullptr;
-  callRank(
-      function,
-      [&](Rank &rank) {
-        Status status;
-        if (Arena *arena = (rank.*getArena)()) {
-          buffer = arena->allocate(bytes, alignment, status);
-          rank.count("allocations", 1);
-        }
-        return status;
-      },
-      /*evenIfFailed=*/true);
+  auto body = [&](Rank &rank) {
+    Status status;
+    if (rank.*arena) {
+      buffer = (rank.*arena)->allocate(bytes, alignment, status);
+      rank.count("allocations", 1);
+    }
+    return status;
+  };
+  callRank<evenIfFailed>(body, function);
   return buffer;
 }
 
 void *commsched_allocate(int64_t bytes, int64_t alignment) {
-  return allocate("commsched_allocate", &Rank::getArena, bytes, alignment);
+  return allocate(&Rank::arena, bytes, alignment);
 }
 
 void *commsched_allocate_host(int64_t bytes, int64_t alignment) {
-  return allocate("commsched_allocate_host", &Rank::getHostArena, bytes,
-                  alignment);
+  return allocate(&Rank::hostArena, bytes, alignment);
 }
 
 void commsched_release(void *buffer) {
   if (!buffer)
     return;
-  callRank(
-      "commsched_release",
-      [&](Rank &rank) {
-        Arena *host = rank.getHostArena();
-        if (host && host->owns(buffer))
-          return host->release(buffer);
-        return rank.getArena() ? rank.getArena()->release(buffer) : Status();
-      },
-      /*evenIfFailed=*/true);
+  callRank<evenIfFailed>([&](Rank &rank) {
+    if (!rank.arena)
+      return Status();
+    return rank.hostArena->owns(buffer) ? rank.hostArena->release(buffer)
+                                        : rank.arena->release(buffer);
+  });
 }
 
 /// Copies bytes between a buffer and the host.
 template <class Transfer>
-static int32_t moveBytes(const char *function, const char *what,
-                         const void *buffer, const void *host, int64_t bytes,
-                         Transfer &&transfer) {
-  return callRank(function, [&](Rank &rank) -> Status {
+static int32_t moveBytes(const char *what, const void *buffer, const void *host,
+                         int64_t bytes, Transfer &&transfer,
+                         const char *function = __builtin_FUNCTION()) {
+  auto body = [&](Rank &rank) -> Status {
     if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
-      return std::string("cannot ") + what + " " + std::to_string(bytes) +
-             " bytes" + (bytes < 0 ? "" : ": a pointer is null");
-    return bytes == 0 ? Status() : transfer(*rank.getBackend());
-  });
+      return concat("cannot ", what, " ", bytes, " bytes",
+                    bytes < 0 ? "" : ": a pointer is null");
+    return bytes == 0 ? Status() : transfer(*rank.backend);
+  };
+  return callRank(body, function);
 }
 
 int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
-  return moveBytes(
-      "commsched_upload", "upload", buffer, host, bytes,
-      [&](Backend &backend) { return backend.upload(buffer, host, bytes); });
+  return moveBytes("upload", buffer, host, bytes, [&](Backend &backend) {
+    return backend.upload(buffer, host, bytes);
+  });
 }
 
 int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
-  return moveBytes(
-      "commsched_download", "download", buffer, host, bytes,
-      [&](Backend &backend) { return backend.download(host, buffer, bytes); });
+  return moveBytes("download", buffer, host, bytes, [&](Backend &backend) {
+    return backend.download(host, buffer, bytes);
+  });
 }
 
 /// What `get` says of an arena; 0 outside of commsched_init and
 /// commsched_finalize.
-static int64_t getBytes(const char *function, Arena *(Rank::*getArena)(),
-                        int64_t (Arena::*get)() const) {
+static int64_t getBytes(RankArena arena, int64_t (Arena::*get)() const,
+                        const char *function = __builtin_FUNCTION()) {
   Rank *rank = getCurrentRank(function);
-  Arena *arena = rank ? (rank->*getArena)() : nullptr;
-  return arena ? (arena->*get)() : 0;
+  return rank && rank->*arena ? ((rank->*arena).get()->*get)() : 0;
 }
 
 int64_t commsched_allocated_bytes(void) {
-  return getBytes("commsched_allocated_bytes", &Rank::getArena,
-                  &Arena::getLiveBytes);
+  return getBytes(&Rank::arena, &Arena::getLiveBytes);
 }
 
 int64_t commsched_peak_bytes(void) {
-  return getBytes("commsched_peak_bytes", &Rank::getArena,
-                  &Arena::getPeakBytes);
+  return getBytes(&Rank::arena, &Arena::getPeakBytes);
 }
 
 int64_t commsched_host_bytes(void) {
-  return getBytes("commsched_host_bytes", &Rank::getHostArena,
-                  &Arena::getLiveBytes);
+  return getBytes(&Rank::hostArena, &Arena::getLiveBytes);
 }
 
 int64_t commsched_host_peak_bytes(void) {
-  return getBytes("commsched_host_peak_bytes", &Rank::getHostArena,
-                  &Arena::getPeakBytes);
+  return getBytes(&Rank::hostArena, &Arena::getPeakBytes);
 }
 
 void commsched_reset_peak(void) {
-  Rank *rank = getCurrentRank("commsched_reset_peak");
-  if (!rank || !rank->getArena())
+  Rank *rank = getCurrentRank();
+  if (!rank || !rank->arena)
     return;
-  rank->getArena()->resetPeak();
-  rank->getHostArena()->resetPeak();
+  rank->arena->resetPeak();
+  rank->hostArena->resetPeak();
 }
 
 // MLIR's names for allocations of programs that are lowered with generic
@@ -455,41 +510,50 @@ COMMSCHED_RUNTIME_API void _mlir_memref_to_llvm_free(void *pointer) {
 //===----------------------------------------------------------------------===//
 
 int32_t commsched_begin_step(void) {
-  return callRank("commsched_begin_step",
-                  [](Rank &rank) { return rank.beginStep(); });
+  return callRank([](Rank &rank) -> Status {
+    COMMSCHED_TRY(rank.checkNoRequest("commsched_begin_step"));
+    std::vector<std::string> all;
+    COMMSCHED_TRY(rank.backend->exchange("", all, rank.getDeadline()));
+    rank.records.begin();
+    return rank.backend->beginStep();
+  });
 }
 
 int64_t commsched_end_step(void) {
   int64_t ns = -1;
-  int32_t code = callRank("commsched_end_step",
-                          [&](Rank &rank) { return rank.endStep(ns); });
+  int32_t code = callRank([&](Rank &rank) -> Status {
+    if (!rank.records.isRunning())
+      return "commsched_end_step without commsched_begin_step";
+    Status ended = rank.backend->endStep(ns, rank.getDeadline());
+    rank.records.end();
+    return ended;
+  });
   return code == 0 ? ns : -1;
 }
 
 int64_t commsched_get_records(const commsched_record **records) {
-  Rank *rank = getCurrentRank("commsched_get_records");
-  *records = rank ? rank->getRecords().get().data() : nullptr;
-  return rank ? static_cast<int64_t>(rank->getRecords().get().size()) : 0;
+  Rank *rank = getCurrentRank();
+  *records = rank ? rank->records.get().data() : nullptr;
+  return rank ? static_cast<int64_t>(rank->records.get().size()) : 0;
 }
 
 int32_t commsched_synchronize(void) {
-  return callRank("commsched_synchronize", [](Rank &rank) {
-    return rank.getBackend()->synchronize(rank.getDeadline());
-  });
+  return callRank(
+      [](Rank &rank) { return rank.backend->synchronize(rank.getDeadline()); });
 }
 
 int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
-  return callRank("commsched_exchange", [&](Rank &rank) -> Status {
+  return callRank([&](Rank &rank) -> Status {
     if (bytes < 0)
-      return "cannot exchange " + std::to_string(bytes) + " bytes";
+      return concat("cannot exchange ", bytes, " bytes");
     std::vector<std::string> texts;
-    COMMSCHED_TRY(rank.exchange(
-        std::string(static_cast<const char *>(mine), bytes), texts));
+    COMMSCHED_TRY(rank.backend->exchange(
+        std::string(static_cast<const char *>(mine), bytes), texts,
+        rank.getDeadline()));
     for (size_t i = 0; i < texts.size(); ++i) {
       if (static_cast<int64_t>(texts[i].size()) != bytes)
-        return "ranks exchange different numbers of bytes: this one " +
-               std::to_string(bytes) + ", rank " + std::to_string(i) + " " +
-               std::to_string(texts[i].size());
+        return concat("ranks exchange different numbers of bytes: this one ",
+                      bytes, ", rank ", i, " ", texts[i].size());
       std::memcpy(static_cast<char *>(all) + i * bytes, texts[i].data(), bytes);
     }
     return Status();
