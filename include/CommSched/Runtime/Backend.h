@@ -32,7 +32,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 7;
+inline constexpr int32_t backendVersion = 8;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -325,11 +325,11 @@ public:
   /// more. Null on an error.
   virtual void *allocate(int64_t bytes, int64_t alignment, Status &status) = 0;
   virtual void release(void *buffer) = 0;
-  /// The same for memory of the host, pinned where there is a device.
+  /// The same for memory of the host, pinned where there is a device; released
+  /// likewise.
   virtual void *allocateHost(int64_t bytes, int64_t alignment, Status &status) {
     return allocate(bytes, alignment, status);
   }
-  virtual void releaseHost(void *buffer) { release(buffer); }
   virtual Status upload(void *buffer, const void *host, int64_t bytes) = 0;
   virtual Status download(void *host, const void *buffer, int64_t bytes) = 0;
   /// As download, within a program: waits for the compute stream, but not for
@@ -366,6 +366,18 @@ using RankStates = std::vector<std::pair<int32_t, std::string>>;
 COMMSCHED_RUNTIME_API std::string describeTimeout(const Launch &launch,
                                                   int64_t deadlineMs,
                                                   const RankStates &missing);
+
+/// Numbers for the outputs of opaque operators that depend on their inputs, so
+/// that two orders of the same program can be compared: a wrong input anywhere
+/// spoils everything behind it.
+///
+/// Writes integers from 0 to 7 (an i1: 0 or 1; both parts of a complex number;
+/// every byte of a type without a name), exact in every type, from a hash of
+/// the operator's name and the bytes of all inputs. Of large inputs blocks are
+/// sampled. An output may be the buffer of an input.
+COMMSCHED_RUNTIME_API void emulateData(const Operator &op,
+                                       const void *const *inputs,
+                                       void *const *outputs);
 
 } // namespace commsched::runtime
 

@@ -33,18 +33,13 @@ void *Arena::allocateBlock(Class sizeClass, Status &status) {
                 : backend.allocate(bytes, alignment, status);
 }
 
-void Arena::releaseBlock(void *block) {
-  isHost ? backend.releaseHost(block) : backend.release(block);
-}
-
 void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
   if (bytes < 0 || bytes > mostBytes) {
-    status = "cannot allocate " + std::to_string(bytes) + " bytes";
+    status = concat("cannot allocate ", bytes, " bytes");
     return nullptr;
   }
   if (alignment < 0 || (alignment & (alignment - 1)) != 0) {
-    status =
-        "an alignment of " + std::to_string(alignment) + " is no power of two";
+    status = concat("an alignment of ", alignment, " is no power of two");
     return nullptr;
   }
   Class sizeClass(roundUp(bytes), std::max(alignment, leastBytes));
@@ -62,10 +57,9 @@ void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
       pointer = allocateBlock(sizeClass, status);
     }
     if (!pointer) {
-      status = "cannot allocate " + std::to_string(bytes) + " bytes" +
-               (isHost ? " of host memory" : "") + " with " +
-               std::to_string(liveBytes) + " in use" +
-               (status ? "" : ": " + status.getMessage());
+      status = concat("cannot allocate ", bytes, " bytes",
+                      isHost ? " of host memory" : "", " with ", liveBytes,
+                      " in use", status ? "" : ": " + status.getMessage());
       return nullptr;
     }
   }
@@ -88,7 +82,7 @@ Status Arena::release(void *block) {
 void Arena::releaseCached() {
   for (auto &[sizeClass, blocks] : cached) {
     for (void *block : blocks)
-      releaseBlock(block);
+      backend.release(block);
     blocks.clear();
   }
 }
@@ -96,7 +90,7 @@ void Arena::releaseCached() {
 void Arena::releaseAll() {
   releaseCached();
   for (const auto &[block, info] : live)
-    releaseBlock(block);
+    backend.release(block);
   live.clear();
   liveBytes = 0;
 }

@@ -60,7 +60,6 @@ private:
   };
 
   void *allocateBlock(Class sizeClass, Status &status);
-  void releaseBlock(void *block);
   void releaseCached();
 
   Backend &backend;

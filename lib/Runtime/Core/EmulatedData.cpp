@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/EmulatedData.h"
+#include "CommSched/Runtime/Backend.h"
 
 #include "Numerics/Elements.h"
 

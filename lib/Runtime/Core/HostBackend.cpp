@@ -20,55 +20,38 @@ using namespace commsched::runtime;
 // Threads of transfers
 //===----------------------------------------------------------------------===//
 
-void TransferThread::start(std::shared_ptr<TransferJob> job) {
+void TransferThread::start(std::packaged_task<void()> task) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!thread.joinable()) {
     isStopping = false;
     thread = std::thread([this] { run(); });
   }
-  jobs.push_back(std::move(job));
-  hasJobs.notify_one();
-}
-
-bool TransferThread::isDone(const TransferJob &job) {
-  std::lock_guard<std::mutex> lock(mutex);
-  return job.isDone;
-}
-
-bool TransferThread::waitUntil(const TransferJob &job, Clock::time_point time) {
-  std::unique_lock<std::mutex> lock(mutex);
-  return hasDone.wait_until(lock, time, [&] { return job.isDone; });
+  tasks.push_back(std::move(task));
+  hasTasks.notify_one();
 }
 
 void TransferThread::stop() {
   {
     std::lock_guard<std::mutex> lock(mutex);
-    jobs.clear();
+    tasks.clear();
     isStopping = true;
-    hasJobs.notify_one();
+    hasTasks.notify_one();
   }
   if (thread.joinable())
     thread.join();
-  thread = std::thread();
 }
 
 void TransferThread::run() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
-    hasJobs.wait(lock, [&] { return isStopping || !jobs.empty(); });
+    hasTasks.wait(lock, [&] { return isStopping || !tasks.empty(); });
     if (isStopping)
       return;
-    std::shared_ptr<TransferJob> job = std::move(jobs.front());
-    jobs.pop_front();
+    std::packaged_task<void()> task = std::move(tasks.front());
+    tasks.pop_front();
     lock.unlock();
-    job->begin = Clock::now();
-    for (const TransferJob::Copy &copy : job->copies)
-      if (copy.bytes > 0)
-        std::memcpy(copy.target, copy.source, copy.bytes);
-    job->end = Clock::now();
+    task();
     lock.lock();
-    job->isDone = true;
-    hasDone.notify_all();
   }
 }
 
@@ -76,8 +59,10 @@ void TransferThread::run() {
 // Buffers and steps
 //===----------------------------------------------------------------------===//
 
-HostBackend::HostBackend(const BackendConfig &config)
-    : options(*config.options), recorder(*config.recorder) {}
+HostBackend::HostBackend(const BackendConfig &config, int32_t rank,
+                         int32_t numRanks)
+    : options(*config.options), recorder(*config.recorder), rank(rank),
+      numRanks(numRanks) {}
 
 Status HostBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
 
@@ -117,66 +102,74 @@ Status HostBackend::endStep(int64_t &stepNs, Deadline deadline) {
 }
 
 //===----------------------------------------------------------------------===//
-// Transfers
+// Requests
 //===----------------------------------------------------------------------===//
 
-TransferThread &HostBackend::getThread(const HostTransfer &transfer) {
-  return threads[transfer.launch.site->kind == COMMSCHED_RELOAD];
-}
-
 void HostBackend::startTransfer(HostTransfer &transfer, Launch launch) {
+  if (transfer.copies.empty())
+    for (size_t i = 0; i < launch.getTensors().size(); ++i)
+      transfer.copies.push_back({launch.outputs[i], launch.inputs[i],
+                                 launch.getTensors()[i].getInputBytes()});
   transfer.launch = std::move(launch);
-  if (!transfer.job) {
-    transfer.job = std::make_shared<TransferJob>();
-    const std::vector<Tensor> &tensors = transfer.launch.getTensors();
-    for (size_t i = 0; i < tensors.size(); ++i)
-      transfer.job->copies.push_back({transfer.launch.outputs[i],
-                                      transfer.launch.inputs[i],
-                                      tensors[i].getInputBytes()});
-  }
   recorder.setStarted(transfer.launch);
-  getThread(transfer).start(transfer.job);
-  transfers.push_back(&transfer);
-}
-
-bool HostBackend::isDone(const HostTransfer &transfer) {
-  return getThread(transfer).isDone(*transfer.job);
-}
-
-Status HostBackend::awaitTransfer(HostTransfer &transfer, Deadline deadline) {
-  if (getThread(transfer).waitUntil(*transfer.job, deadline))
-    return Status();
-  return describeTimeout(transfer.launch, options.deadline_ms, {});
-}
-
-Interval HostBackend::getInterval(const HostTransfer &transfer) const {
-  return {getStepNs(transfer.job->begin), getStepNs(transfer.job->end)};
-}
-
-Status HostBackend::finishTransfer(HostTransfer &transfer, Deadline deadline) {
-  COMMSCHED_TRY(awaitTransfer(transfer, deadline));
-  if (transfer.isRecorded)
-    return Status();
-  transfer.isRecorded = true;
-  recorder.record(COMMSCHED_RECORD_COLLECTIVE, transfer.launch.site->index,
-                  getInterval(transfer));
-  recorder.setCompleted(transfer.launch);
-  return Status();
-}
-
-Status HostBackend::endTransfer(HostTransfer &transfer, Deadline deadline) {
-  COMMSCHED_TRY(finishTransfer(transfer, deadline));
-  transfers.erase(std::find(transfers.begin(), transfers.end(), &transfer));
-  return Status();
-}
-
-Status HostBackend::finishTransfers(Deadline deadline) {
-  for (HostTransfer *transfer : transfers)
-    COMMSCHED_TRY(finishTransfer(*transfer, deadline));
-  return Status();
+  // The core keeps the transfer until it is done, or the thread has stopped.
+  std::packaged_task<void()> task([&transfer] {
+    transfer.begin = Clock::now();
+    for (const HostTransfer::Copy &copy : transfer.copies)
+      if (copy.bytes > 0)
+        std::memcpy(copy.target, copy.source, copy.bytes);
+    transfer.end = Clock::now();
+  });
+  transfer.done = task.get_future();
+  bool isReload = transfer.launch.site->kind == COMMSCHED_RELOAD;
+  threads[isReload].start(std::move(task));
+  inFlight.push_back(&transfer);
 }
 
 void HostBackend::stopTransfers() {
   for (TransferThread &thread : threads)
     thread.stop();
+}
+
+bool HostBackend::isDone(HostRequest &request) {
+  return static_cast<HostTransfer &>(request).done.wait_for(
+             Clock::duration::zero()) == std::future_status::ready;
+}
+
+Status HostBackend::await(HostRequest &request, Deadline deadline) {
+  auto &transfer = static_cast<HostTransfer &>(request);
+  if (transfer.done.wait_until(deadline) == std::future_status::ready)
+    return Status();
+  return describeTimeout(transfer.launch, options.deadline_ms, {});
+}
+
+Interval HostBackend::getInterval(HostRequest &request) {
+  auto &transfer = static_cast<HostTransfer &>(request);
+  return {getStepNs(transfer.begin), getStepNs(transfer.end)};
+}
+
+void HostBackend::recordEnd(HostRequest &request, Interval interval) {
+  request.isRecorded = true;
+  recorder.record(COMMSCHED_RECORD_COLLECTIVE, request.launch.site->index,
+                  interval);
+  recorder.setCompleted(request.launch);
+}
+
+Status HostBackend::awaitEnd(HostRequest &request, Deadline deadline) {
+  COMMSCHED_TRY(await(request, deadline));
+  if (!request.isRecorded)
+    recordEnd(request, getInterval(request));
+  return Status();
+}
+
+Status HostBackend::finish(HostRequest &request, Deadline deadline) {
+  COMMSCHED_TRY(awaitEnd(request, deadline));
+  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), &request));
+  return Status();
+}
+
+Status HostBackend::synchronize(Deadline deadline) {
+  for (HostRequest *request : inFlight)
+    COMMSCHED_TRY(awaitEnd(*request, deadline));
+  return Status();
 }

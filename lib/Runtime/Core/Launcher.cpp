@@ -8,10 +8,8 @@
 
 #include "Core/Launcher.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 using namespace commsched::runtime;
 
@@ -54,19 +52,10 @@ static Status readVariable(const char *name, int32_t &value) {
   return Status();
 }
 
-bool commsched::runtime::isLaunched() {
-  return std::any_of(std::begin(launchers), std::end(launchers),
-                     [](const LauncherVariables &variables) {
-                       return std::getenv(variables.rank) ||
-                              std::getenv(variables.numRanks);
-                     });
-}
-
 Status commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {
   if (numRanks >= 1 && rank >= 0 && rank < numRanks)
     return Status();
-  return "rank " + std::to_string(rank) + " of " + std::to_string(numRanks) +
-         " ranks does not exist";
+  return concat("rank ", rank, " of ", numRanks, " ranks does not exist");
 }
 
 /// Reads the variables of one launcher; none if they are not set.
@@ -109,23 +98,17 @@ commsched::runtime::findLauncher(const std::string &backend,
 }
 
 Status commsched::runtime::findLaunchedRank(const commsched_options &options,
-                                            LaunchedRank &result) {
-  result = LaunchedRank();
+                                            commsched_launcher &result) {
   std::optional<commsched_launcher> launcher;
   COMMSCHED_TRY(findLauncher(options.backend ? options.backend : "", launcher));
-  if (launcher)
-    result = {launcher->rank, launcher->num_ranks, launcher->local_rank};
+  result = launcher.value_or(commsched_launcher{nullptr, nullptr, 0, 1, -1});
   if ((options.rank == -1) != (options.num_ranks == -1))
-    return std::string("a rank and a number of ranks are given together or "
-                       "not at all");
+    return "a rank and a number of ranks are given together or not at all";
   if (options.rank != -1) {
-    if (options.rank != result.rank || options.num_ranks != result.numRanks)
-      result.localRank = -1;
+    if (options.rank != result.rank || options.num_ranks != result.num_ranks)
+      result.local_rank = -1;
     result.rank = options.rank;
-    result.numRanks = options.num_ranks;
+    result.num_ranks = options.num_ranks;
   }
-  if (result.rank == -1)
-    return std::string("no launcher says which rank this is: neither "
-                       "OMPI_COMM_WORLD_RANK nor PMI_RANK nor RANK is set");
-  return checkRank(result.rank, result.numRanks);
+  return checkRank(result.rank, result.num_ranks);
 }

@@ -19,26 +19,16 @@
 
 namespace commsched::runtime {
 
-struct LaunchedRank {
-  int32_t rank = -1;
-  int32_t numRanks = -1;
-  /// Among the ranks of this machine; -1 if the launcher does not set it.
-  int32_t localRank = -1;
-};
-
 /// Finds the launcher for `backend` (empty: any) as commsched_find_launcher
 /// does; none if no variable is set. The first complete set of variables
 /// counts; if there is none, an error names what is missing or no number.
 Status findLauncher(const std::string &backend,
                     std::optional<commsched_launcher> &result);
 
-/// The rank and number of ranks that the options give, and otherwise the
-/// launcher's. An error if neither gives them.
+/// Sets the numbers of `result` to the rank and number of ranks that the
+/// options give, and otherwise the launcher's; without one there is one rank.
 COMMSCHED_RUNTIME_API Status findLaunchedRank(const commsched_options &options,
-                                              LaunchedRank &result);
-
-/// Whether a variable of any launcher is set.
-COMMSCHED_RUNTIME_API bool isLaunched();
+                                              commsched_launcher &result);
 
 /// An error unless there is a rank `rank` of `numRanks` ranks.
 COMMSCHED_RUNTIME_API Status checkRank(int32_t rank, int32_t numRanks);

@@ -12,13 +12,10 @@
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 using namespace commsched::runtime;
 
@@ -40,14 +37,15 @@ public:
   JsonReader(const Json &value, std::string where)
       : value(value), where(std::move(where)) {}
 
-  [[noreturn]] void fail(const std::string &text) const {
-    throw JsonError(where.empty() ? text : where + ": " + text);
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts &...parts) const {
+    throw JsonError(concat(where.empty() ? "" : where + ": ", parts...));
   }
   /// Fails unless the value `is` a `what`.
   void expect(bool is, const char *what) const {
     if (!is)
-      fail(std::string("expected ") + what + ", got " +
-           (value.is_structured() ? value.type_name() : value.dump()));
+      fail("expected ", what, ", got ",
+           value.is_structured() ? value.type_name() : value.dump());
   }
 
   /// How later errors call this object: "sites[2] 'ag'".
@@ -56,9 +54,9 @@ public:
   /// Fails unless this is an object, or has members of other names.
   void expectObject(const std::vector<const char *> &keys) const;
 
-  bool has(const char *key) const { return value.contains(key); }
+  bool has(const std::string &key) const { return value.contains(key); }
   /// The member of the name, which must be there.
-  JsonReader get(const char *key) const;
+  JsonReader get(const std::string &key) const;
   /// The elements of the member of the name; none if it is not there.
   std::vector<JsonReader> getArray(const char *key) const {
     return has(key) ? get(key).asArray() : std::vector<JsonReader>();
@@ -94,13 +92,13 @@ void JsonReader::expectObject(const std::vector<const char *> &keys) const {
   for (const auto &entry : value.items())
     if (std::none_of(keys.begin(), keys.end(),
                      [&](const char *key) { return entry.key() == key; }))
-      fail("unknown key '" + entry.key() + "'");
+      fail("unknown key '", entry.key(), "'");
 }
 
-JsonReader JsonReader::get(const char *key) const {
+JsonReader JsonReader::get(const std::string &key) const {
   auto found = value.find(key);
   if (found == value.end())
-    fail(std::string("'") + key + "' is missing");
+    fail("'", key, "' is missing");
   return JsonReader(*found, (where.empty() ? "" : where + ": ") + key);
 }
 
@@ -115,8 +113,7 @@ int64_t JsonReader::asInt(int64_t least, int64_t most) const {
               value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
   int64_t result = fits ? value.get<int64_t>() : INT64_MAX;
   if (!fits || result < least || result > most)
-    fail(value.dump() + " is not in [" + std::to_string(least) + ", " +
-         std::to_string(most) + "]");
+    fail(value.dump(), " is not in [", least, ", ", most, "]");
   return result;
 }
 
@@ -124,7 +121,7 @@ std::vector<JsonReader> JsonReader::asArray() const {
   expect(value.is_array(), "an array");
   std::vector<JsonReader> elements;
   for (size_t i = 0; i < value.size(); ++i)
-    elements.emplace_back(value[i], where + "[" + std::to_string(i) + "]");
+    elements.emplace_back(value[i], concat(where, "[", i, "]"));
   return elements;
 }
 
@@ -159,7 +156,7 @@ static Implementation readImplementation(const JsonReader &reader) {
   std::string method = reader.get("method").asString();
   std::optional<Method> parsed = parseMethod(method);
   if (!parsed)
-    reader.fail("unknown method '" + method +
+    reader.fail("unknown method '", method,
                 "': it is nccl, copy-engine or symmetric");
   implementation.method = *parsed;
   implementation.stream = implementation.name;
@@ -200,8 +197,7 @@ static void checkName(const JsonReader &reader,
                     : "another group has this name");
   if (first.size != group.size || first.stride != group.stride ||
       first.ranks != group.ranks)
-    reader.fail("groups[" + std::to_string(namesakes.first) +
-                "] has this name, but other ranks");
+    reader.fail("groups[", namesakes.first, "] has this name, but other ranks");
 }
 
 static GroupDescription readGroup(JsonReader &reader) {
@@ -221,11 +217,10 @@ static GroupDescription readGroup(JsonReader &reader) {
   for (const JsonReader &row : reader.get("ranks").asArray()) {
     std::vector<int64_t> ranks = row.asInts(0, maxRanks);
     if (static_cast<int64_t>(ranks.size()) != group.size)
-      row.fail("lists " + std::to_string(ranks.size()) +
-               " ranks, but 'size' is " + std::to_string(group.size));
+      row.fail("lists ", ranks.size(), " ranks, but 'size' is ", group.size);
     for (int64_t rank : ranks)
       if (!seen.insert(rank).second)
-        row.fail("rank " + std::to_string(rank) + " is listed twice");
+        row.fail("rank ", rank, " is listed twice");
     group.ranks.emplace_back(ranks.begin(), ranks.end());
   }
   if (group.ranks.empty())
@@ -243,70 +238,50 @@ static Tensor readTensor(const JsonReader &reader) {
   return tensor;
 }
 
-/// One list for each tensor.
-static std::vector<std::vector<int64_t>>
-readSplits(const JsonReader &reader, const char *key, size_t numTensors) {
-  std::vector<std::vector<int64_t>> splits;
-  for (const JsonReader &list : reader.get(key).asArray())
-    splits.push_back(list.asInts(0, maxElements));
-  if (splits.size() != numTensors)
-    reader.fail(std::string("'") + key + "' has " +
-                std::to_string(splits.size()) + " lists for " +
-                std::to_string(numTensors) + " tensors");
-  return splits;
-}
-
-/// Splits in equal parts, for the side of an all_to_all that lists none.
-static std::vector<int64_t> splitEvenly(const JsonReader &reader,
-                                        const char *key, int64_t elements,
-                                        int64_t size) {
-  if (elements % size != 0)
-    reader.fail(std::to_string(size) + " ranks do not divide '" + key +
-                "' = " + std::to_string(elements) + ", and no splits say how");
-  return std::vector<int64_t>(size, elements / size);
-}
-
-/// The splits of one side of `site`, as listed or even. A side whose splits are
-/// values has none, and its tensors have no number of elements.
+/// Reads the splits of one side ("input" or "output") of `site`: one list for
+/// each tensor, or equal parts where only the other side lists some. A side
+/// whose splits are values has none, and its tensors have no number of
+/// elements.
 static void readSide(const JsonReader &reader, Site &site, int64_t size,
-                     const char *key, const char *elementsKey,
+                     const std::string &side, bool Site::*areValues,
                      int64_t Tensor::*elements,
                      std::vector<int64_t> Tensor::*splits) {
-  size_t count = site.tensors.size();
-  if (reader.has(key) && reader.get(key).isText("values")) {
-    for (size_t i = 0; i < count; ++i)
-      if (site.tensors[i].*elements != 0)
-        reader.fail("tensor " + std::to_string(i) + ": '" + elementsKey +
-                    "' is " + std::to_string(site.tensors[i].*elements) +
-                    ", but '" + key + "' are values");
-    return;
-  }
+  const std::string key = side + "_splits";
+  bool isListed = reader.has(key);
+  site.*areValues = isListed && reader.get(key).isText("values");
   std::vector<std::vector<int64_t>> lists;
-  if (reader.has(key))
-    lists = readSplits(reader, key, count);
-  for (size_t i = 0; i < count; ++i) {
+  if (isListed && !(site.*areValues)) {
+    for (const JsonReader &list : reader.get(key).asArray())
+      lists.push_back(list.asInts(0, maxElements));
+    if (lists.size() != site.tensors.size())
+      reader.fail("'", key, "' has ", lists.size(), " lists for ",
+                  site.tensors.size(), " tensors");
+  }
+  for (size_t i = 0; i < site.tensors.size(); ++i) {
     Tensor &tensor = site.tensors[i];
-    tensor.*splits = reader.has(key) ? lists[i]
-                                     : splitEvenly(reader, elementsKey,
-                                                   tensor.*elements, size);
+    int64_t count = tensor.*elements;
+    if (site.*areValues && count != 0)
+      reader.fail("tensor ", i, ": '", side, "s' is ", count, ", but '", key,
+                  "' are values");
+    if (!isListed && count % size != 0)
+      reader.fail(size, " ranks do not divide '", side, "s' = ", count,
+                  ", and no splits say how");
+    if (!isListed)
+      (tensor.*splits).assign(size, count / size);
+    else if (!(site.*areValues))
+      tensor.*splits = lists[i];
   }
 }
 
 static void readAllSplits(const JsonReader &reader, Site &site, int64_t size) {
-  bool hasInputs = reader.has("input_splits");
-  bool hasOutputs = reader.has("output_splits");
-  if (!hasInputs && !hasOutputs)
+  if (!reader.has("input_splits") && !reader.has("output_splits"))
     return;
   if (site.kind != COMMSCHED_ALL_TO_ALL)
     reader.fail("only all_to_all has splits");
-  site.inputSplitsAreValues =
-      hasInputs && reader.get("input_splits").isText("values");
-  site.outputSplitsAreValues =
-      hasOutputs && reader.get("output_splits").isText("values");
-  readSide(reader, site, size, "input_splits", "inputs", &Tensor::inputs,
-           &Tensor::inputSplits);
-  readSide(reader, site, size, "output_splits", "outputs", &Tensor::outputs,
-           &Tensor::outputSplits);
+  readSide(reader, site, size, "input", &Site::inputSplitsAreValues,
+           &Tensor::inputs, &Tensor::inputSplits);
+  readSide(reader, site, size, "output", &Site::outputSplitsAreValues,
+           &Tensor::outputs, &Tensor::outputSplits);
 }
 
 static Site readSite(JsonReader &reader, const Program &program) {
@@ -433,24 +408,24 @@ bool commsched::runtime::isUnevenAllToAll(const Site &site) {
 Status commsched::runtime::expandGroup(const GroupDescription &group,
                                        int64_t numRanks, Rows &rows) {
   const std::string name = "group '" + group.name + "' ";
-  const std::string butRun = ", but " + std::to_string(numRanks) + " run";
+  const std::string butRun = concat(", but ", numRanks, " run");
   rows.clear();
   if (!group.ranks.empty()) {
     for (const std::vector<int32_t> &row : group.ranks)
       for (int32_t rank : row)
         if (rank >= numRanks)
-          return name + "names rank " + std::to_string(rank) + butRun;
+          return concat(name, "names rank ", rank, butRun);
     rows = group.ranks;
     return Status();
   }
   if (group.size > numRanks)
-    return name + "has " + std::to_string(group.size) + " ranks" + butRun;
+    return concat(name, "has ", group.size, " ranks", butRun);
   // Every block of size * stride ranks holds `stride` rows.
   int64_t block = group.size * group.stride;
   if (numRanks % block != 0)
-    return name + "takes " + std::to_string(group.size) +
-           " ranks in steps of " + std::to_string(group.stride) +
-           ", thus multiples of " + std::to_string(block) + " ranks" + butRun;
+    return concat(name, "takes ", group.size, " ranks in steps of ",
+                  group.stride, ", thus multiples of ", block, " ranks",
+                  butRun);
   for (int64_t begin = 0; begin < numRanks; begin += block)
     for (int64_t first = begin; first < begin + group.stride; ++first) {
       std::vector<int32_t> row;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/ProgramComparison.h"
+#include "Core/Program.h"
 
 #include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
@@ -40,48 +40,47 @@ static std::string quoteGroup(const GroupDescription &group) {
 static std::string describeGroup(const GroupDescription &group) {
   std::string text = "group " + quoteGroup(group);
   if (group.implementation) {
-    text += std::string(" by ") + getName(group.implementation->method);
+    text += concat(" by ", getName(group.implementation->method));
     if (group.implementation->channels)
-      text += " with " + std::to_string(group.implementation->channels) +
-              " channels";
+      text += concat(" with ", group.implementation->channels, " channels");
     if (group.implementation->stream != group.implementation->name)
       text += " on stream " + quote(group.implementation->stream);
   }
   if (group.ranks.empty())
-    return text + " of " + std::to_string(group.size) + " ranks in steps of " +
-           std::to_string(group.stride);
+    return concat(text, " of ", group.size, " ranks in steps of ",
+                  group.stride);
   text += " of ranks";
   for (const std::vector<int32_t> &row : group.ranks) {
     text += " [";
     for (size_t i = 0; i < row.size(); ++i)
-      text += (i ? ", " : "") + std::to_string(row[i]);
+      text += concat(i ? ", " : "", row[i]);
     text += "]";
   }
   return text;
 }
 
 static std::string describeSiteLine(const Site &site, const Program &program) {
-  std::string text = std::string(getName(site.kind)) + " " + quote(site.name) +
-                     " on group " + quoteGroup(program.groups[site.group]);
+  std::string text = concat("site ", site.collective, ", ", getName(site.kind),
+                            " ", quote(site.name), " on group ",
+                            quoteGroup(program.groups[site.group]));
   if (site.reduction)
-    text += std::string(" reduction ") + getName(*site.reduction);
+    text += concat(" reduction ", getName(*site.reduction));
   if (site.peer >= 0)
-    text += " peer " + std::to_string(site.peer);
+    text += concat(" peer ", site.peer);
   if (isPointToPoint(site.kind))
-    text += " tag " + std::to_string(site.tag);
+    text += concat(" tag ", site.tag);
   for (const auto &[source, target] : site.pairs)
-    text += " [" + std::to_string(source) + ", " + std::to_string(target) + "]";
+    text += concat(" [", source, ", ", target, "]");
   const char *separator = ": ";
   for (const Tensor &tensor : site.tensors) {
     text += separator + tensor.element.name;
     if (site.hasSplitValues())
-      text += " in rows of " + std::to_string(tensor.rowElements) +
-              ", as many as values say";
+      text +=
+          concat(" in rows of ", tensor.rowElements, ", as many as values say");
     else if (isUnevenAllToAll(site))
       text += " in uneven parts";
     else
-      text += " " + std::to_string(tensor.inputs) + " -> " +
-              std::to_string(tensor.outputs);
+      text += concat(" ", tensor.inputs, " -> ", tensor.outputs);
     separator = ", ";
   }
   return text;
@@ -93,8 +92,7 @@ std::string commsched::runtime::describeProgram(const Program &program) {
     text += describeGroup(group) + "\n";
   for (const Site &site : program.sites)
     if (!isTransfer(site.kind))
-      text += "site " + std::to_string(site.collective) + ", " +
-              describeSiteLine(site, program) + "\n";
+      text += describeSiteLine(site, program) + "\n";
   return text;
 }
 
@@ -141,9 +139,8 @@ commsched::runtime::findDifference(const std::vector<std::string> &texts) {
   if (firstRank == 0)
     return Status();
   auto describe = [&](const std::vector<std::string> &lines, size_t rank) {
-    std::string text =
-        firstLine < lines.size() ? lines[firstLine] : "nothing more";
-    return "rank " + std::to_string(rank) + " has " + text;
+    return concat("rank ", rank, " has ",
+                  firstLine < lines.size() ? lines[firstLine] : "nothing more");
   };
   return "ranks run different programs: " + describe(mine, 0) + ", but " +
          describe(firstLines, firstRank);
@@ -175,11 +172,9 @@ Status commsched::runtime::checkSplits(const Program &program,
             int64_t sent = splits[row[i]][tensorIndex][0][j];
             int64_t expected = splits[row[j]][tensorIndex][1][i];
             if (sent != expected)
-              return describeSite(site) + ", tensor " + std::to_string(t) +
-                     ": rank " + std::to_string(row[i]) + " sends " +
-                     std::to_string(sent) + " elements to rank " +
-                     std::to_string(row[j]) + ", which expects " +
-                     std::to_string(expected);
+              return concat(describeSite(site), ", tensor ", t, ": rank ",
+                            row[i], " sends ", sent, " elements to rank ",
+                            row[j], ", which expects ", expected);
           }
   }
   return Status();

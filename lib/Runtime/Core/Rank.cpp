@@ -9,7 +9,6 @@
 #include "Core/Rank.h"
 
 #include "Core/BackendLoader.h"
-#include "Core/ProgramComparison.h"
 #include "Core/Sites.h"
 #include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"

@@ -9,10 +9,10 @@
 #include "Core/Sites.h"
 
 #include "Core/Program.h"
+#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 using namespace commsched::runtime;
@@ -20,25 +20,6 @@ using namespace commsched::runtime;
 //===----------------------------------------------------------------------===//
 // Names in error messages
 //===----------------------------------------------------------------------===//
-
-const char *commsched::runtime::getName(Method method) {
-  switch (method) {
-  case Method::Nccl:
-    return "nccl";
-  case Method::CopyEngine:
-    return "copy-engine";
-  case Method::Symmetric:
-    return "symmetric";
-  }
-  return "";
-}
-
-std::optional<Method> commsched::runtime::parseMethod(const std::string &name) {
-  for (Method method : {Method::Nccl, Method::CopyEngine, Method::Symmetric})
-    if (name == getName(method))
-      return method;
-  return std::nullopt;
-}
 
 /// " (nccl-4)", or nothing.
 static std::string describeImplementation(const Group &group) {
@@ -72,28 +53,43 @@ static std::string describePlace(const Launch &launch) {
 
 std::string commsched::runtime::describeLaunch(const Launch &launch) {
   return describeSite(*launch.site) + " " + describePlace(launch) +
-         ", launch " + std::to_string(launch.sequence);
+         concat(", launch ", launch.sequence);
 }
 
 std::string commsched::runtime::describeLast(const Launch &launch) {
-  return "launch " + std::to_string(launch.sequence) + " " +
-         describePlace(launch) + ", " + quoteSite(*launch.site);
+  return concat("launch ", launch.sequence, " ", describePlace(launch), ", ",
+                quoteSite(*launch.site));
+}
+
+std::string commsched::runtime::describeTimeout(const std::string &what,
+                                                int64_t deadlineMs,
+                                                const RankStates &missing) {
+  return concat("timed out after ", deadlineMs, " ms ", what,
+                missing.empty() ? "" : ": ", describeRanks(missing));
 }
 
 std::string commsched::runtime::describeTimeout(const Launch &launch,
                                                 int64_t deadlineMs,
                                                 const RankStates &missing) {
-  return "timed out after " + std::to_string(deadlineMs) +
-         " ms in the wait for " + describeLaunch(launch) +
-         (missing.empty() ? "" : ": " + describeRanks(missing));
+  return describeTimeout("in the wait for " + describeLaunch(launch),
+                         deadlineMs, missing);
 }
 
 std::string commsched::runtime::describeRanks(const RankStates &ranks) {
   std::string text;
   for (const auto &[rank, what] : ranks)
-    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + " " +
-            what;
+    text += concat(text.empty() ? "rank " : "; rank ", rank, " ", what);
   return text;
+}
+
+std::vector<int32_t> commsched::runtime::getPartners(const Launch &launch) {
+  std::vector<int32_t> ranks;
+  const Group &group = *launch.group;
+  for (int32_t place = 0, e = group.members.size(); place != e; ++place)
+    if (place != group.rank &&
+        (!isPointToPoint(launch.site->kind) || place == launch.site->peer))
+      ranks.push_back(group.members[place]);
+  return ranks;
 }
 
 std::string commsched::runtime::quoteLast(const std::string &last,
@@ -105,25 +101,23 @@ std::string commsched::runtime::quoteLast(const std::string &last,
 // Descriptions of sites
 //===----------------------------------------------------------------------===//
 
-static std::string str(int64_t value) { return std::to_string(value); }
-
 /// Checks the listed splits of one side of `tensor`.
 static Status checkSplits(const char *what, const Tensor &tensor,
                           const std::vector<int64_t> &splits, int64_t elements,
                           int64_t size) {
   if (static_cast<int64_t>(splits.size()) != size)
-    return std::string(what) + "_splits has " + str(splits.size()) +
-           " entries for " + str(size) + " ranks";
+    return concat(what, "_splits has ", splits.size(), " entries for ", size,
+                  " ranks");
   int64_t sum = 0;
   for (int64_t split : splits) {
     sum += split;
     if (tensor.rowElements > 0 && split % tensor.rowElements != 0)
-      return std::string(what) + "_splits has " + str(split) +
-             " elements for a rank, but a row has " + str(tensor.rowElements);
+      return concat(what, "_splits has ", split,
+                    " elements for a rank, but a row has ", tensor.rowElements);
   }
   if (sum != elements)
-    return std::string(what) + "_splits adds up to " + str(sum) + ", but '" +
-           what + "s' is " + str(elements);
+    return concat(what, "_splits adds up to ", sum, ", but '", what, "s' is ",
+                  elements);
   return Status();
 }
 
@@ -134,49 +128,47 @@ static Status checkTensor(const Site &site, const Tensor &tensor,
   auto expectOutputs = [&](int64_t expected) -> Status {
     if (outputs == expected)
       return Status();
-    return "'outputs' is " + str(outputs) + ", but " + getName(site.kind) +
-           " of 'inputs' = " + str(inputs) + " on " + str(size) +
-           " ranks gives " + str(expected);
+    return concat("'outputs' is ", outputs, ", but ", getName(site.kind),
+                  " of 'inputs' = ", inputs, " on ", size, " ranks gives ",
+                  expected);
   };
+  bool isScattered =
+      site.kind == COMMSCHED_REDUCE_SCATTER ||
+      (site.kind == COMMSCHED_ALL_TO_ALL && tensor.inputSplits.empty() &&
+       tensor.outputSplits.empty() && !site.hasSplitValues());
+  if (isScattered && inputs % size != 0)
+    return concat(size, " ranks do not divide 'inputs' = ", inputs);
   switch (site.kind) {
   case COMMSCHED_ALL_GATHER:
     return expectOutputs(inputs * size);
   case COMMSCHED_REDUCE_SCATTER:
-    if (inputs % size != 0)
-      return str(size) + " ranks do not divide 'inputs' = " + str(inputs);
     return expectOutputs(inputs / size);
   case COMMSCHED_ALL_REDUCE:
   case COMMSCHED_BROADCAST:
   case COMMSCHED_PERMUTE:
     return expectOutputs(inputs);
   case COMMSCHED_ALL_TO_ALL:
-    if (!tensor.inputSplits.empty() || !tensor.outputSplits.empty() ||
-        site.hasSplitValues()) {
-      Status status;
-      if (!site.inputSplitsAreValues)
-        status = checkSplits("input", tensor, tensor.inputSplits, inputs, size);
-      if (status && !site.outputSplitsAreValues)
-        status =
-            checkSplits("output", tensor, tensor.outputSplits, outputs, size);
-      return status;
-    }
-    if (inputs % size != 0)
-      return str(size) + " ranks do not divide 'inputs' = " + str(inputs);
-    return expectOutputs(inputs);
+    if (isScattered)
+      return expectOutputs(inputs);
+    if (!site.inputSplitsAreValues)
+      COMMSCHED_TRY(
+          checkSplits("input", tensor, tensor.inputSplits, inputs, size));
+    return site.outputSplitsAreValues
+               ? Status()
+               : checkSplits("output", tensor, tensor.outputSplits, outputs,
+                             size);
   case COMMSCHED_SEND:
-    if (outputs != 0)
-      return "a send has no 'outputs', but " + str(outputs);
-    return Status();
+    return outputs == 0 ? Status()
+                        : concat("a send has no 'outputs', but ", outputs);
   case COMMSCHED_RECV:
-    if (inputs != 0)
-      return "a recv has no 'inputs', but " + str(inputs);
-    return Status();
+    return inputs == 0 ? Status()
+                       : concat("a recv has no 'inputs', but ", inputs);
   case COMMSCHED_OFFLOAD:
   case COMMSCHED_RELOAD:
-    if (outputs != inputs)
-      return "'outputs' is " + str(outputs) + ", but " + getName(site.kind) +
-             " of 'inputs' = " + str(inputs) + " moves as many";
-    return Status();
+    return outputs == inputs
+               ? Status()
+               : concat("'outputs' is ", outputs, ", but ", getName(site.kind),
+                        " of 'inputs' = ", inputs, " moves as many");
   case COMMSCHED_BARRIER:
     break;
   }
@@ -185,14 +177,13 @@ static Status checkTensor(const Site &site, const Tensor &tensor,
 
 static Status checkPairs(const Site &site, bool hasPairs) {
   if (hasPairs != (site.kind == COMMSCHED_PERMUTE))
-    return hasPairs ? std::string("only permute has 'pairs'")
-                    : std::string("'pairs' is missing");
+    return hasPairs ? "only permute has 'pairs'" : "'pairs' is missing";
   std::set<int32_t> sources, targets;
   for (const auto &[source, target] : site.pairs) {
     if (!sources.insert(source).second)
-      return "rank " + str(source) + " is the source of two pairs";
+      return concat("rank ", source, " is the source of two pairs");
     if (!targets.insert(target).second)
-      return "rank " + str(target) + " is the target of two pairs";
+      return concat("rank ", target, " is the target of two pairs");
   }
   return Status();
 }
@@ -206,14 +197,13 @@ Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     return kind + " needs a 'reduction'";
   if (!reduces && site.reduction)
     return kind + " has no 'reduction'";
-  bool isPointToPoint =
-      site.kind == COMMSCHED_SEND || site.kind == COMMSCHED_RECV;
-  bool hasPeer = site.kind == COMMSCHED_BROADCAST || isPointToPoint;
+  bool isPair = isPointToPoint(site.kind);
+  bool hasPeer = site.kind == COMMSCHED_BROADCAST || isPair;
   if (hasPeer && site.peer < 0)
     return kind + " needs a 'peer'";
   if (!hasPeer && site.peer >= 0)
     return kind + " has no 'peer'";
-  if (!isPointToPoint && site.tag != 0)
+  if (!isPair && site.tag != 0)
     return kind + " has no 'tag'";
   COMMSCHED_TRY(checkPairs(site, hasPairs));
   if (site.kind == COMMSCHED_BARRIER)
@@ -227,7 +217,7 @@ Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     if (status && site.reduction)
       status = checkReduction(tensor.element, *site.reduction);
     if (!status)
-      return "tensor " + str(i) + ": " + status.getMessage();
+      return concat("tensor ", i, ": ", status.getMessage());
   }
   return Status();
 }
@@ -242,33 +232,33 @@ Status commsched::runtime::addSplits(const char *side, const int64_t *splits,
   for (int64_t rank = 0; rank < ranks; ++rank) {
     int64_t split = splits[rank];
     if (split < 0)
-      return std::string("the ") + side + " split of rank " + str(rank) +
-             " of the group is " + str(split) + ", which is negative";
+      return concat("the ", side, " split of rank ", rank, " of the group is ",
+                    split, ", which is negative");
     if (split > maxElements - rows)
-      return std::string("the ") + side + " splits add up to more than " +
-             str(maxElements) + " rows";
+      return concat("the ", side, " splits add up to more than ", maxElements,
+                    " rows");
     rows += split;
   }
   return Status();
 }
 
 /// Sets the elements and splits of one side of all tensors.
-static Status resolveSide(const std::string &side, int64_t ranks,
+static Status resolveSide(const char *side, int64_t ranks,
                           const RowSplits &given, std::vector<Tensor> &tensors,
                           int64_t Tensor::*elements,
                           std::vector<int64_t> Tensor::*splits) {
   if (!given.splits)
-    return "the " + side + " splits are values, but null is given";
+    return concat("the ", side, " splits are values, but null is given");
   int64_t sum = 0;
-  COMMSCHED_TRY(addSplits(side.c_str(), given.splits, ranks, sum));
+  COMMSCHED_TRY(addSplits(side, given.splits, ranks, sum));
   if (sum != given.rows)
-    return "the " + side + " splits add up to " + str(sum) + " rows, but the " +
-           side + " has " + str(given.rows);
+    return concat("the ", side, " splits add up to ", sum, " rows, but the ",
+                  side, " has ", given.rows);
   for (Tensor &tensor : tensors) {
     int64_t row = tensor.rowElements;
     if (row > 0 && given.rows > maxElements / row)
-      return "the " + side + " has " + str(given.rows) + " rows of " +
-             str(row) + " elements, more than fit a buffer";
+      return concat("the ", side, " has ", given.rows, " rows of ", row,
+                    " elements, more than fit a buffer");
     tensor.*elements = given.rows * row;
     (tensor.*splits).clear();
     for (int64_t rank = 0; rank < ranks; ++rank)
@@ -332,22 +322,15 @@ static bool isInPlace(const Launch &launch, const Range &input,
   }
 }
 
-static std::string nameBuffer(const char *what, size_t tensor) {
-  return std::string(what) + " " + std::to_string(tensor);
-}
-
 static Status checkOverlaps(const Launch &launch, std::vector<Range> inputs,
                             std::vector<Range> outputs) {
-  auto error = [&](const std::string &a, const std::string &b,
-                   const char *unless) {
-    return describeSite(*launch.site) + ": " + a + " overlaps " + b + unless;
-  };
+  const std::string site = describeSite(*launch.site);
   std::sort(outputs.begin(), outputs.end(),
             [](const Range &a, const Range &b) { return a.begin < b.begin; });
   for (size_t i = 1; i < outputs.size(); ++i)
     if (outputs[i].begin < outputs[i - 1].end)
-      return error(nameBuffer("output", outputs[i - 1].tensor),
-                   nameBuffer("output", outputs[i].tensor), "");
+      return concat(site, ": output ", outputs[i - 1].tensor,
+                    " overlaps output ", outputs[i].tensor);
   for (const Range &input : inputs) {
     auto first = std::partition_point(
         outputs.begin(), outputs.end(),
@@ -355,9 +338,8 @@ static Status checkOverlaps(const Launch &launch, std::vector<Range> inputs,
     for (auto output = first;
          output != outputs.end() && output->begin < input.end; ++output)
       if (!isInPlace(launch, input, *output))
-        return error(nameBuffer("input", input.tensor),
-                     nameBuffer("output", output->tensor),
-                     ", but not as in place");
+        return concat(site, ": input ", input.tensor, " overlaps output ",
+                      output->tensor, ", but not as in place");
   }
   return Status();
 }
@@ -376,9 +358,9 @@ Status commsched::runtime::checkLaunch(const Launch &launch) {
         ranges.push_back({begin, begin + bytes, i});
     };
     if (sends && tensor.inputs > 0 && !launch.inputs[i])
-      return describeSite(site) + ": " + nameBuffer("input", i) + " is null";
+      return concat(describeSite(site), ": input ", i, " is null");
     if (tensor.outputs > 0 && !launch.outputs[i])
-      return describeSite(site) + ": " + nameBuffer("output", i) + " is null";
+      return concat(describeSite(site), ": output ", i, " is null");
     add(inputs, launch.inputs[i], tensor.inputs);
     add(outputs, launch.outputs[i], tensor.outputs);
   }

@@ -21,10 +21,6 @@
 
 namespace commsched::runtime {
 
-/// "nccl", "copy-engine", "symmetric": the methods in descriptions.
-COMMSCHED_RUNTIME_API const char *getName(Method method);
-std::optional<Method> parseMethod(const std::string &name);
-
 /// "dp", or "dp (nccl-4)" with an implementation.
 COMMSCHED_RUNTIME_API std::string getFullName(const Group &group);
 
@@ -42,6 +38,28 @@ COMMSCHED_RUNTIME_API std::string describeLast(const Launch &launch);
 
 /// "rank 2 has not come; rank 3 is gone".
 COMMSCHED_RUNTIME_API std::string describeRanks(const RankStates &ranks);
+
+/// "timed out after 5000 ms while all ranks meet: rank 2 has not come", where
+/// `what` is "while all ranks meet".
+COMMSCHED_RUNTIME_API std::string describeTimeout(const std::string &what,
+                                                  int64_t deadlineMs,
+                                                  const RankStates &missing);
+
+/// The ranks that the end of the launch waits for besides this one: a peer, or
+/// the other members of the group.
+COMMSCHED_RUNTIME_API std::vector<int32_t> getPartners(const Launch &launch);
+
+/// What `describe` returns for each of `ranks`, without those that it returns
+/// nothing for.
+template <class Describe>
+RankStates describeEach(const std::vector<int32_t> &ranks,
+                        Describe &&describe) {
+  RankStates states;
+  for (int32_t rank : ranks)
+    if (std::string text = describe(rank); !text.empty())
+      states.emplace_back(rank, std::move(text));
+  return states;
+}
 
 /// " (its last: launch 3 on group 'dp', all_gather 'ag')" for a text of
 /// `describeLast`; `nothing` if that is empty.

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/BackendLoader.h"
-#include "Core/EmulatedData.h"
 #include "Core/HostBackend.h"
 #include "Core/Launcher.h"
 #include "Local/LocalJob.h"
@@ -24,10 +23,9 @@
 using namespace commsched::runtime;
 
 namespace {
-struct LocalRequest final : Request {
+struct LocalRequest final : HostRequest {
   std::shared_ptr<Meeting> meeting;
   Clock::time_point startedAt;
-  bool isRecorded = false;
 };
 
 /// A thread copies from the input to the output. If buffers are checked, it
@@ -45,11 +43,8 @@ class LocalBackend final : public HostBackend {
 public:
   LocalBackend(const BackendConfig &config, int32_t rank, int32_t numRanks,
                std::shared_ptr<LocalJob> job)
-      : HostBackend(config), rank(rank), numRanks(numRanks),
-        job(std::move(job)), isModelled(config.options->modelled_times != 0) {}
-
-  int32_t getRank() const override { return rank; }
-  int32_t getNumRanks() const override { return numRanks; }
+      : HostBackend(config, rank, numRanks), job(std::move(job)),
+        isModelled(config.options->modelled_times != 0) {}
 
   Status exchange(const std::string &mine, std::vector<std::string> &all,
                   Deadline deadline) override {
@@ -83,14 +78,14 @@ public:
   }
 
 private:
-  std::shared_ptr<Meeting> post(const Launch &launch, Staged staged,
-                                Status &status);
-  /// Waits until the meeting is complete and records it as `launch`.
-  Status finish(LocalRequest &request, Deadline deadline);
   std::unique_ptr<LocalTransfer> startTransfer(Launch launch);
-  Status waitForTransfer(LocalTransfer &transfer, Deadline deadline);
-  Interval getInterval(const HostTransfer &transfer) const override;
-  Interval getInterval(const Meeting &meeting, Clock::time_point startedAt);
+  bool isDone(HostRequest &request) override;
+  Status await(HostRequest &request, Deadline deadline) override;
+  Interval getInterval(HostRequest &request) override;
+  Interval getModelled(const HostRequest &request) const;
+  /// Checks the buffers of a collective that is complete, and writes its
+  /// outputs.
+  Status deliver(const LocalRequest &request) const;
 
   /// The clock of the compute stream, in nanoseconds since the step began. With
   /// modelled times it is a number that computing and waiting add up; calls
@@ -114,18 +109,12 @@ private:
     return isModelled ? job->sleepUntil(rank, getRealTime(modelledNs))
                       : Status();
   }
-  /// Lets the clock come to the end of a wait that began at `beginNs`, and
-  /// records it.
-  Status endWait(const Launch &launch, int64_t beginNs, int64_t endNs);
 
-  int32_t rank;
-  int32_t numRanks;
   std::shared_ptr<LocalJob> job;
   bool isModelled;
   int64_t modelledNs = 0;
   /// With modelled times, the last meeting on each stream.
   std::map<int32_t, std::shared_ptr<Meeting>> streams;
-  std::vector<LocalRequest *> inFlight;
   /// With modelled times, when the last transfer in each direction ends.
   std::array<int64_t, 2> transferEndNs = {};
 };
@@ -135,12 +124,9 @@ std::unique_ptr<Backend>
 commsched::runtime::createLocalBackend(const BackendConfig &config,
                                        Status &status) {
   const commsched_options &options = *config.options;
-  int32_t rank = options.rank;
-  int32_t numRanks = options.num_ranks;
-  if (rank == -1 && numRanks == -1) {
-    rank = 0;
-    numRanks = 1;
-  }
+  bool isAlone = options.rank == -1 && options.num_ranks == -1;
+  int32_t rank = isAlone ? 0 : options.rank;
+  int32_t numRanks = isAlone ? 1 : options.num_ranks;
   status = checkRank(rank, numRanks);
   if (!status)
     return nullptr;
@@ -151,85 +137,92 @@ commsched::runtime::createLocalBackend(const BackendConfig &config,
   return std::make_unique<LocalBackend>(config, rank, numRanks, std::move(job));
 }
 
-std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
-                                            Status &status) {
-  LocalJob::Arrival arrival;
-  arrival.launch = &launch;
-  arrival.rank = rank;
-  arrival.staged = std::move(staged);
-  arrival.isModelled = isModelled;
-  arrival.clockNs = getClockNs();
-  if (isModelled)
-    arrival.before = streams[launch.group->stream];
-  std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), status);
-  if (!meeting)
-    return nullptr;
-  if (isModelled)
-    streams[launch.group->stream] = meeting;
-  recorder.setStarted(launch);
-  return meeting;
-}
-
 std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
   if (isTransfer(launch.site->kind))
     return startTransfer(std::move(launch));
   auto request = std::make_unique<LocalRequest>();
   request->startedAt = Clock::now();
-  Staged staged = stageInputs(launch);
-  recorder.addStagedBytes(countBytes(staged));
+  LocalJob::Arrival arrival{&launch, rank, stageInputs(launch)};
+  recorder.addStagedBytes(countBytes(arrival.staged));
   if (options.check_buffers)
-    spoilOutputs(launch, staged);
-  request->meeting = post(launch, std::move(staged), status);
+    spoilOutputs(launch, arrival.staged);
+  if (isModelled) {
+    arrival.clockNs = getClockNs();
+    arrival.before = streams[launch.group->stream];
+  }
+  request->meeting = job->post(std::move(arrival), status);
   if (!request->meeting)
     return nullptr;
+  if (isModelled)
+    streams[launch.group->stream] = request->meeting;
+  recorder.setStarted(launch);
   request->launch = std::move(launch);
   inFlight.push_back(request.get());
   return request;
 }
 
+bool LocalBackend::isDone(HostRequest &request) {
+  return isTransfer(request.launch.site->kind)
+             ? HostBackend::isDone(request)
+             : job->isComplete(*static_cast<LocalRequest &>(request).meeting);
+}
+
+Status LocalBackend::await(HostRequest &request, Deadline deadline) {
+  const Launch &launch = request.launch;
+  return isTransfer(launch.site->kind)
+             ? HostBackend::await(request, deadline)
+             : job->wait(*static_cast<LocalRequest &>(request).meeting, launch,
+                         rank, options.deadline_ms, deadline);
+}
+
+Interval LocalBackend::getModelled(const HostRequest &request) const {
+  return isTransfer(request.launch.site->kind)
+             ? static_cast<const LocalTransfer &>(request).modelled
+             : static_cast<const LocalRequest &>(request).meeting->interval;
+}
+
+Interval LocalBackend::getInterval(HostRequest &request) {
+  if (isModelled)
+    return getModelled(request);
+  if (isTransfer(request.launch.site->kind))
+    return HostBackend::getInterval(request);
+  auto &collective = static_cast<LocalRequest &>(request);
+  int64_t begin = getStepNs(collective.startedAt);
+  return {begin, std::max(begin, getStepNs(collective.meeting->completeAt))};
+}
+
 bool LocalBackend::test(Request &base, Status &status) {
-  if (isTransfer(base.launch.site->kind)) {
-    auto &transfer = static_cast<LocalTransfer &>(base);
-    return isDone(transfer) && hasCome(transfer.modelled.endNs);
-  }
-  auto &request = static_cast<LocalRequest &>(base);
-  if (job->isComplete(*request.meeting))
-    return hasCome(request.meeting->interval.endNs);
-  status = job->getFailure();
+  auto &request = static_cast<HostRequest &>(base);
+  if (isDone(request))
+    return hasCome(getModelled(request).endNs);
+  if (!isTransfer(base.launch.site->kind))
+    status = job->getFailure();
   return false;
 }
 
-Interval LocalBackend::getInterval(const Meeting &meeting,
-                                   Clock::time_point startedAt) {
-  if (isModelled)
-    return meeting.interval;
-  int64_t begin = getStepNs(startedAt);
-  return {begin, std::max(begin, getStepNs(meeting.completeAt))};
-}
-
-Status LocalBackend::finish(LocalRequest &request, Deadline deadline) {
+Status LocalBackend::wait(Request &base, Deadline deadline) {
+  auto &request = static_cast<HostRequest &>(base);
   const Launch &launch = request.launch;
-  COMMSCHED_TRY(
-      job->wait(request.meeting, launch, rank, options.deadline_ms, deadline));
-  if (request.isRecorded)
-    return Status();
-  request.isRecorded = true;
-  recorder.record(COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
-                  getInterval(*request.meeting, request.startedAt));
-  recorder.setCompleted(launch);
+  int64_t beginNs = getClockNs();
+  COMMSCHED_TRY(finish(request, deadline));
+  if (!isTransfer(launch.site->kind)) {
+    COMMSCHED_TRY(deliver(static_cast<LocalRequest &>(request)));
+  } else if (options.check_buffers) {
+    auto &transfer = static_cast<LocalTransfer &>(request);
+    COMMSCHED_TRY(checkBuffers(launch, transfer.staged));
+    writeOutputs(launch, {&transfer.arrived});
+  }
+  // Moving data takes real time, which is a part of the modelled time.
+  advanceTo(getModelled(request).endNs);
+  COMMSCHED_TRY(sleepUntilClock());
+  recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
+                  {beginNs, getClockNs()});
   return Status();
 }
 
-Status LocalBackend::wait(Request &base, Deadline deadline) {
-  if (isTransfer(base.launch.site->kind))
-    return waitForTransfer(static_cast<LocalTransfer &>(base), deadline);
-  auto &request = static_cast<LocalRequest &>(base);
+Status LocalBackend::deliver(const LocalRequest &request) const {
   const Launch &launch = request.launch;
   const Meeting &meeting = *request.meeting;
-  int64_t beginNs = getClockNs();
-  COMMSCHED_TRY(finish(request, deadline));
-  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), &request));
-
   bool isRecv = launch.site->kind == COMMSCHED_RECV;
   size_t self = isRecv || launch.site->kind == COMMSCHED_SEND
                     ? 0
@@ -241,23 +234,8 @@ Status LocalBackend::wait(Request &base, Deadline deadline) {
     sent.push_back(&staged);
   COMMSCHED_TRY(checkParts(launch, sent));
   writeOutputs(launch, sent);
-
-  // Moving data takes real time, which is a part of the modelled time.
-  return endWait(launch, beginNs, meeting.interval.endNs);
-}
-
-Status LocalBackend::endWait(const Launch &launch, int64_t beginNs,
-                             int64_t endNs) {
-  advanceTo(endNs);
-  COMMSCHED_TRY(sleepUntilClock());
-  recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
-                  {beginNs, getClockNs()});
   return Status();
 }
-
-//===----------------------------------------------------------------------===//
-// Transfers
-//===----------------------------------------------------------------------===//
 
 std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
   auto transfer = std::make_unique<LocalTransfer>();
@@ -265,12 +243,11 @@ std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
     transfer->staged = stageInputs(launch);
     recorder.addStagedBytes(countBytes(transfer->staged));
     spoilOutputs(launch, transfer->staged);
-    transfer->job = std::make_shared<TransferJob>();
     for (const StagedTensor &staged : transfer->staged) {
       StagedTensor &arrived = transfer->arrived.emplace_back();
       arrived.size = staged.size;
       arrived.bytes.reset(new char[arrived.size]);
-      transfer->job->copies.push_back(
+      transfer->copies.push_back(
           {arrived.bytes.get(), staged.bytes.get(), staged.size});
     }
   }
@@ -281,22 +258,6 @@ std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
   transfer->modelled.endNs = endNs;
   HostBackend::startTransfer(*transfer, std::move(launch));
   return transfer;
-}
-
-Interval LocalBackend::getInterval(const HostTransfer &transfer) const {
-  return isModelled ? static_cast<const LocalTransfer &>(transfer).modelled
-                    : HostBackend::getInterval(transfer);
-}
-
-Status LocalBackend::waitForTransfer(LocalTransfer &transfer,
-                                     Deadline deadline) {
-  int64_t beginNs = getClockNs();
-  COMMSCHED_TRY(endTransfer(transfer, deadline));
-  if (options.check_buffers) {
-    COMMSCHED_TRY(checkBuffers(transfer.launch, transfer.staged));
-    writeOutputs(transfer.launch, {&transfer.arrived});
-  }
-  return endWait(transfer.launch, beginNs, transfer.modelled.endNs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,9 +276,7 @@ Status LocalBackend::compute(const Operator &op, int64_t ns,
 }
 
 Status LocalBackend::synchronize(Deadline deadline) {
-  for (LocalRequest *request : inFlight)
-    COMMSCHED_TRY(finish(*request, deadline));
-  COMMSCHED_TRY(finishTransfers(deadline));
+  COMMSCHED_TRY(HostBackend::synchronize(deadline));
   for (int64_t endNs : transferEndNs)
     advanceTo(endNs);
   // The last on a stream ends after all others there.

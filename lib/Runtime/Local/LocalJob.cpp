@@ -33,12 +33,10 @@ std::shared_ptr<LocalJob> LocalJob::join(const std::string &name, int32_t rank,
     // others have yet to leave it.
     if (!isTaken || !job->seats[rank].hasLeft) {
       if (numJoined != numRanks)
-        status = "the job '" + name + "' has " + std::to_string(numJoined) +
-                 " ranks, but rank " + std::to_string(rank) + " says " +
-                 std::to_string(numRanks);
+        status = concat("the job '", name, "' has ", numJoined,
+                        " ranks, but rank ", rank, " says ", numRanks);
       else if (isTaken)
-        status = "the job '" + name + "' has a rank " + std::to_string(rank) +
-                 " already";
+        status = concat("the job '", name, "' has a rank ", rank, " already");
       else
         job->seats[rank].hasJoined = true;
       return status ? job : nullptr;
@@ -56,7 +54,7 @@ void LocalJob::notifyAll() {
 }
 
 std::string LocalJob::describeFailure() const {
-  return "rank " + std::to_string(failedRank) + " failed: " + failure;
+  return concat("rank ", failedRank, " failed: ", failure);
 }
 
 Status LocalJob::getFailure() {
@@ -114,13 +112,11 @@ Status LocalJob::exchange(int32_t rank, const std::string &mine,
       continue;
     const Seat &seat = seats[other];
     if (seat.hasLeft)
-      return "rank " + std::to_string(other) +
-             " has left before all ranks have met";
+      return concat("rank ", other, " has left before all ranks have met");
     const char *what = seat.hasJoined ? "has not come" : "has not joined";
     missing.emplace_back(other, what + quoteLast(seat.last));
   }
-  return "timed out after " + std::to_string(deadlineMs) +
-         " ms while all ranks meet: " + describeRanks(missing);
+  return describeTimeout("while all ranks meet", deadlineMs, missing);
 }
 
 bool LocalJob::standsInExchange(const Seat &seat) const {
@@ -140,20 +136,18 @@ std::string LocalJob::whyGone(int32_t rank) const {
 }
 
 RankStates LocalJob::findMissing(const Meeting &meeting, bool onlyGone) const {
-  RankStates missing;
-  auto describe = [&](int32_t rank) {
-    std::string text = whyGone(rank);
-    if (text.empty() && !onlyGone)
-      text = "has not started it" + quoteLast(seats[rank].last, nothingElse);
-    if (!text.empty())
-      missing.emplace_back(rank, text);
-  };
+  std::vector<int32_t> ranks;
   for (size_t i = 0; i < meeting.members.size(); ++i)
     if (!meeting.hasCome[i])
-      describe(meeting.members[i]);
+      ranks.push_back(meeting.members[i]);
   if (meeting.sender >= 0 && !meeting.send)
-    describe(meeting.sender);
-  return missing;
+    ranks.push_back(meeting.sender);
+  return describeEach(ranks, [&](int32_t rank) {
+    std::string text = whyGone(rank);
+    return text.empty() && !onlyGone
+               ? "has not started it" + quoteLast(seats[rank].last, nothingElse)
+               : text;
+  });
 }
 
 bool LocalJob::isComplete(const Meeting &meeting) {
@@ -161,38 +155,86 @@ bool LocalJob::isComplete(const Meeting &meeting) {
   return meeting.isComplete;
 }
 
-Status LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
-                      const Launch &launch, int32_t rank, int64_t deadlineMs,
-                      Deadline deadline) {
+Status LocalJob::wait(const Meeting &meeting, const Launch &launch,
+                      int32_t rank, int64_t deadlineMs, Deadline deadline) {
   std::unique_lock<std::mutex> lock(mutex);
   RankStates gone;
   auto isOver = [&] {
-    if (meeting->isComplete || failedRank >= 0)
+    if (meeting.isComplete || failedRank >= 0)
       return true;
-    gone = findMissing(*meeting, /*onlyGone=*/true);
+    gone = findMissing(meeting, /*onlyGone=*/true);
     return !gone.empty();
   };
   bool inTime = seats[rank].wake.wait_until(lock, deadline, isOver);
-  if (meeting->isComplete)
+  if (meeting.isComplete)
     return Status();
-  if (failedRank >= 0)
-    return "in the wait for " + describeLaunch(launch) + ": " +
-           describeFailure();
-  if (!inTime) {
-    RankStates missing = findMissing(*meeting, /*onlyGone=*/false);
+  if (failedRank < 0 && !inTime) {
+    RankStates missing = findMissing(meeting, /*onlyGone=*/false);
     return describeTimeout(launch, deadlineMs, missing) +
            (missing.empty()
                 ? ": an earlier launch on its stream is not complete"
                 : "");
   }
   return "in the wait for " + describeLaunch(launch) + ": " +
-         describeRanks(gone);
+         (failedRank < 0 ? describeRanks(gone) : describeFailure());
 }
 
 Status LocalJob::sleepUntil(int32_t rank, Clock::time_point time) {
   std::unique_lock<std::mutex> lock(mutex);
   seats[rank].wake.wait_until(lock, time, [&] { return failedRank >= 0; });
   return failedRank < 0 ? Status() : Status(describeFailure());
+}
+
+//===----------------------------------------------------------------------===//
+// Completion of meetings
+//===----------------------------------------------------------------------===//
+
+/// When something that follows `earlier` may begin.
+static int64_t getTime(const Meeting &earlier, bool onlyBegin) {
+  return onlyBegin ? earlier.interval.beginNs : earlier.interval.endNs;
+}
+
+/// Makes `meeting` begin no earlier than `earlier` ends, or begins if
+/// `onlyBegin`, and wait until that is known.
+static void follow(const std::shared_ptr<Meeting> &meeting,
+                   const std::shared_ptr<Meeting> &earlier, bool onlyBegin) {
+  if (earlier->isComplete) {
+    meeting->interval.beginNs =
+        std::max(meeting->interval.beginNs, getTime(*earlier, onlyBegin));
+    return;
+  }
+  ++meeting->missing;
+  earlier->followers.push_back({meeting, onlyBegin});
+}
+
+/// One of what the meeting waits for is there. If that was the last, completes
+/// it, and what follows; appends all that are complete now to `completed`.
+static void arrive(const std::shared_ptr<Meeting> &meeting,
+                   Clock::time_point now,
+                   std::vector<std::shared_ptr<Meeting>> &completed) {
+  if (--meeting->missing > 0)
+    return;
+  size_t next = completed.size();
+  completed.push_back(meeting);
+  // A completed meeting may complete its followers. A list and no recursion,
+  // since chains are long.
+  for (; next < completed.size(); ++next) {
+    Meeting &done = *completed[next];
+    done.isComplete = true;
+    done.completeAt = now;
+    done.interval.endNs =
+        done.interval.beginNs + std::max<int64_t>(0, done.lengthNs);
+    for (const Meeting::Follower &follower : done.followers) {
+      std::shared_ptr<Meeting> later = follower.meeting.lock();
+      if (!later)
+        continue;
+      later->interval.beginNs =
+          std::max(later->interval.beginNs, getTime(done, follower.onlyBegin));
+      if (--later->missing == 0)
+        completed.push_back(std::move(later));
+    }
+    done.followers.clear();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,10 +269,9 @@ std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
                 .first;
   std::shared_ptr<Meeting> meeting = found->second;
   if (meeting->site != launch.site->collective) {
-    status = "rank " + std::to_string(arrival.rank) + " starts " +
-             describeLaunch(launch) + ", but rank " +
-             std::to_string(meeting->firstRank) + " has started " +
-             meeting->firstText + " in its place";
+    status = concat("rank ", arrival.rank, " starts ", describeLaunch(launch),
+                    ", but rank ", meeting->firstRank, " has started ",
+                    meeting->firstText, " in its place");
     return nullptr;
   }
   // No other rank needs to find it once all have come.
@@ -248,8 +289,8 @@ static Status checkPair(const Meeting &send, const Meeting &recv) {
     return Status();
   auto describe = [](const Meeting &meeting, const char *does,
                      const std::vector<int64_t> &sizes) {
-    std::string text = meeting.firstText + " of rank " +
-                       std::to_string(meeting.firstRank) + does;
+    std::string text =
+        concat(meeting.firstText, " of rank ", meeting.firstRank, does);
     const char *separator = " ";
     for (int64_t size : sizes) {
       text += separator + std::to_string(size);
@@ -322,65 +363,14 @@ std::shared_ptr<Meeting> LocalJob::post(Arrival arrival, Status &status) {
     meeting->staged[launch.group->rank] = std::move(arrival.staged);
     meeting->hasCome[launch.group->rank] = true;
   }
-  if (arrival.isModelled) {
-    meeting->interval.beginNs =
-        std::max(meeting->interval.beginNs, arrival.clockNs);
-    if (arrival.before)
-      follow(meeting, arrival.before, /*onlyBegin=*/false);
-  }
+  meeting->interval.beginNs =
+      std::max(meeting->interval.beginNs, arrival.clockNs);
+  if (arrival.before)
+    follow(meeting, arrival.before, /*onlyBegin=*/false);
   std::vector<std::shared_ptr<Meeting>> completed;
   arrive(meeting, Clock::now(), completed);
   for (const std::shared_ptr<Meeting> &done : completed)
     for (int32_t member : done->members)
       seats[member].wake.notify_all();
   return meeting;
-}
-
-//===----------------------------------------------------------------------===//
-// Completion of meetings
-//===----------------------------------------------------------------------===//
-
-/// When something that follows `earlier` may begin.
-static int64_t getTime(const Meeting &earlier, bool onlyBegin) {
-  return onlyBegin ? earlier.interval.beginNs : earlier.interval.endNs;
-}
-
-void commsched::runtime::follow(const std::shared_ptr<Meeting> &meeting,
-                                const std::shared_ptr<Meeting> &earlier,
-                                bool onlyBegin) {
-  if (earlier->isComplete) {
-    meeting->interval.beginNs =
-        std::max(meeting->interval.beginNs, getTime(*earlier, onlyBegin));
-    return;
-  }
-  ++meeting->missing;
-  earlier->followers.push_back({meeting, onlyBegin});
-}
-
-void commsched::runtime::arrive(
-    const std::shared_ptr<Meeting> &meeting, Clock::time_point now,
-    std::vector<std::shared_ptr<Meeting>> &completed) {
-  if (--meeting->missing > 0)
-    return;
-  size_t next = completed.size();
-  completed.push_back(meeting);
-  // A completed meeting may complete its followers. A list and no recursion,
-  // since chains are long.
-  for (; next < completed.size(); ++next) {
-    Meeting &done = *completed[next];
-    done.isComplete = true;
-    done.completeAt = now;
-    done.interval.endNs =
-        done.interval.beginNs + std::max<int64_t>(0, done.lengthNs);
-    for (const Meeting::Follower &follower : done.followers) {
-      std::shared_ptr<Meeting> later = follower.meeting.lock();
-      if (!later)
-        continue;
-      later->interval.beginNs =
-          std::max(later->interval.beginNs, getTime(done, follower.onlyBegin));
-      if (--later->missing == 0)
-        completed.push_back(std::move(later));
-    }
-    done.followers.clear();
-  }
 }

@@ -16,12 +16,16 @@
 // waits for its send. The job's mutex guards all of this except the data that
 // the members have staged, which does not change once it is there.
 //
+// Staging.cpp makes copies of inputs when a collective starts, from which all
+// ranks write their outputs when it ends, and checks that both are left alone
+// in between.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H
 #define COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H
 
-#include "Local/Staging.h"
+#include "CommSched/Runtime/Backend.h"
 
 #include <condition_variable>
 #include <deque>
@@ -30,6 +34,42 @@
 #include <tuple>
 
 namespace commsched::runtime {
+
+/// The data of one tensor that one rank sends.
+struct StagedTensor {
+  std::unique_ptr<char[]> bytes;
+  int64_t size = 0;
+  /// Of an uneven all_to_all.
+  std::vector<int64_t> splits;
+};
+
+/// The data that one rank sends; empty if it sends nothing.
+using Staged = std::vector<StagedTensor>;
+
+/// Copies what the launch's rank sends.
+Staged stageInputs(const Launch &launch);
+int64_t countBytes(const Staged &staged);
+
+/// An error that names both ranks where a rank of the group has sent this one
+/// another number of rows than it expects: where splits are values, nobody has
+/// compared them before.
+Status checkParts(const Launch &launch,
+                  const std::vector<const Staged *> &sent);
+
+/// Writes the launch's outputs from what all ranks of the group sent; of a
+/// recv, `sent` has one entry, the sender's.
+void writeOutputs(const Launch &launch,
+                  const std::vector<const Staged *> &sent);
+
+/// The byte that outputs are filled with until the wait.
+inline constexpr unsigned char spoiledByte = 0xff;
+
+/// Fills the outputs, where they are not what is sent in place.
+void spoilOutputs(const Launch &launch, const Staged &staged);
+
+/// An error that names the tensor and the byte where the inputs are not what
+/// was staged, or the outputs have been written since `spoilOutputs`.
+Status checkBuffers(const Launch &launch, const Staged &staged);
 
 /// One execution of a collective, or of a send or a recv.
 struct Meeting {
@@ -68,16 +108,6 @@ struct Meeting {
   std::vector<Follower> followers;
 };
 
-/// Makes `meeting` begin no earlier than `earlier` ends, or begins if
-/// `onlyBegin`, and wait until that is known.
-void follow(const std::shared_ptr<Meeting> &meeting,
-            const std::shared_ptr<Meeting> &earlier, bool onlyBegin);
-
-/// One of what the meeting waits for is there. If that was the last, completes
-/// it, and what follows; appends all that are complete now to `completed`.
-void arrive(const std::shared_ptr<Meeting> &meeting, Clock::time_point now,
-            std::vector<std::shared_ptr<Meeting>> &completed);
-
 /// A job, which the ranks of equal name and number share.
 class LocalJob {
 public:
@@ -105,9 +135,8 @@ public:
     Staged staged;
     /// With modelled times: the rank's clock, and the meeting before this one
     /// on its stream, if any.
-    bool isModelled = false;
     int64_t clockNs = 0;
-    std::shared_ptr<Meeting> before;
+    std::shared_ptr<Meeting> before = nullptr;
   };
 
   /// Brings the launch to its meeting; null and an error when another member
@@ -116,8 +145,8 @@ public:
 
   bool isComplete(const Meeting &meeting);
   /// Waits until the meeting is complete.
-  Status wait(const std::shared_ptr<Meeting> &meeting, const Launch &launch,
-              int32_t rank, int64_t deadlineMs, Deadline deadline);
+  Status wait(const Meeting &meeting, const Launch &launch, int32_t rank,
+              int64_t deadlineMs, Deadline deadline);
   /// Waits until the time has come, or a rank has failed: then an error.
   Status sleepUntil(int32_t rank, Clock::time_point time);
   /// "rank 2 failed: ...", if one did.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Local/Staging.h"
+#include "Local/LocalJob.h"
 
 #include "Core/Sites.h"
 #include "Numerics/ElementArithmetic.h"
@@ -57,12 +57,12 @@ Status commsched::runtime::checkParts(const Launch &launch,
         continue;
       // They differ, so that a row has elements.
       auto getRows = [&](int64_t elements) {
-        return std::to_string(elements / tensor.rowElements);
+        return elements / tensor.rowElements;
       };
-      return describeLaunch(launch) + ": rank " +
-             std::to_string(group.members[rank]) + " sends " + getRows(part) +
-             " rows to rank " + std::to_string(group.members[group.rank]) +
-             ", which expects " + getRows(expected);
+      return concat(describeLaunch(launch), ": rank ", group.members[rank],
+                    " sends ", getRows(part), " rows to rank ",
+                    group.members[group.rank], ", which expects ",
+                    getRows(expected));
     }
   }
   return Status();
@@ -189,10 +189,9 @@ Status commsched::runtime::checkBuffers(const Launch &launch,
   Status status;
   auto report = [&](const char *what, size_t tensor, int64_t byte) {
     if (status)
-      status = describeLaunch(launch) + ": " + what + " " +
-               std::to_string(tensor) +
-               " was overwritten between start and wait, first at byte " +
-               std::to_string(byte);
+      status = concat(describeLaunch(launch), ": ", what, " ", tensor,
+                      " was overwritten between start and wait, first at byte ",
+                      byte);
   };
   for (size_t i = 0; i < staged.size(); ++i) {
     const char *input = static_cast<const char *>(launch.inputs[i]);

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/Board.h"
+#include "Mpi/Session.h"
 
 #include "Core/Sites.h"
-#include "Mpi/Session.h"
 
 #include <algorithm>
 #include <atomic>
@@ -41,32 +40,23 @@ inline constexpr int64_t numRecent = 8;
 template <size_t Bytes> class SharedText {
 public:
   void set(const std::string &text) {
-    char buffer[Bytes] = {};
     size_t length = std::min(text.size(), Bytes - 1);
     // Not within a character of several bytes.
     while (length > 0 && length < text.size() &&
            (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
       --length;
-    std::memcpy(buffer, text.data(), length);
-    for (size_t i = 0; i != numWords; ++i) {
-      uint64_t word;
-      std::memcpy(&word, buffer + i * sizeof(word), sizeof(word));
-      words[i].store(word, std::memory_order_relaxed);
-    }
+    for (size_t i = 0; i != Bytes; ++i)
+      bytes[i].store(i < length ? text[i] : '\0', std::memory_order_relaxed);
   }
 
   std::string get() const {
-    char buffer[Bytes + 1] = {};
-    for (size_t i = 0; i != numWords; ++i) {
-      uint64_t word = words[i].load(std::memory_order_relaxed);
-      std::memcpy(buffer + i * sizeof(word), &word, sizeof(word));
-    }
-    return buffer;
+    char text[Bytes];
+    std::copy(std::begin(bytes), std::end(bytes), text);
+    return std::string(text, strnlen(text, Bytes));
   }
 
 private:
-  static constexpr size_t numWords = Bytes / sizeof(uint64_t);
-  std::atomic<uint64_t> words[numWords] = {};
+  std::atomic<char> bytes[Bytes] = {};
 };
 
 /// One collective that a rank has started.
@@ -94,10 +84,8 @@ struct RankBoard {
 
 // Only atomics without locks work between processes.
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
-              std::atomic<int32_t>::is_always_lock_free);
-
-/// Whether the board has a place for the group.
-inline bool isOnBoard(int32_t group) { return group < maxGroups; }
+              std::atomic<int32_t>::is_always_lock_free &&
+              std::atomic<char>::is_always_lock_free);
 
 } // namespace commsched::runtime::mpi
 
@@ -155,7 +143,7 @@ void Board::close() {
 
 Status Board::start(const Launch &launch) {
   int32_t group = launch.group->index;
-  if (!isOnBoard(group))
+  if (group >= maxGroups)
     return {};
   GroupBoard &mine = ranks[self]->groups[group];
   mine.last.set(describeLast(launch));
@@ -175,9 +163,9 @@ Status Board::start(const Launch &launch) {
         ranks[rank]->groups[group].recent[launch.sequence % numRecent];
     uint64_t theirs = other.identity;
     if (theirs >> 32 == identity >> 32 && theirs != identity)
-      return "rank " + std::to_string(self) + " starts " +
-             describeLaunch(launch) + ", but rank " + std::to_string(rank) +
-             " has started " + other.site.get() + " in its place";
+      return concat("rank ", self, " starts ", describeLaunch(launch),
+                    ", but rank ", rank, " has started ", other.site.get(),
+                    " in its place");
   }
   return {};
 }
@@ -213,13 +201,18 @@ std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
   return lookForProcesses && isGone(*other) ? "is gone" : "";
 }
 
-RankStates Board::findFailed(bool lookForProcesses) const {
-  RankStates failed;
+std::vector<int32_t> Board::getOthers() const {
+  std::vector<int32_t> others;
   for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
     if (rank != self)
-      if (std::string end = describeEnd(rank, lookForProcesses); !end.empty())
-        failed.push_back({rank, std::move(end)});
-  return failed;
+      others.push_back(rank);
+  return others;
+}
+
+RankStates Board::findFailed(bool lookForProcesses) const {
+  return describeEach(getOthers(), [&](int32_t rank) {
+    return describeEnd(rank, lookForProcesses);
+  });
 }
 
 /// Empty if the rank has done what `launch` waits for.
@@ -228,7 +221,7 @@ std::string Board::describeMissing(const Launch &launch, int32_t rank,
   if (!ranks[rank])
     return onlyElsewhere ? ""
                          : "is on another node, and nothing is known of it";
-  if (!isOnBoard(launch.group->index))
+  if (launch.group->index >= maxGroups)
     return "";
   bool isPair = isPointToPoint(launch.site->kind);
   const GroupBoard &other = ranks[rank]->groups[launch.group->index];
@@ -246,35 +239,19 @@ std::string Board::describeMissing(const Launch &launch, int32_t rank,
 }
 
 RankStates Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
-  RankStates missing;
-  const std::vector<int32_t> &members = launch.group->members;
-  for (size_t i = 0; i != members.size(); ++i) {
-    bool concerns = !isPointToPoint(launch.site->kind) ||
-                    static_cast<int32_t>(i) == launch.site->peer;
-    if (members[i] == self || !concerns)
-      continue;
-    if (std::string text = describeMissing(launch, members[i], onlyElsewhere);
-        !text.empty())
-      missing.push_back({members[i], std::move(text)});
-  }
-  return missing;
+  return describeEach(getPartners(launch), [&](int32_t rank) {
+    return describeMissing(launch, rank, onlyElsewhere);
+  });
 }
 
 RankStates Board::findMissingFromMeeting() const {
-  RankStates missing;
-  for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
-    const RankBoard *other = ranks[rank];
-    if (rank == self)
-      continue;
-    std::string text = describeEnd(rank, /*lookForProcesses=*/true);
-    if (!other)
-      text = "is on another node, and nothing is known of it";
-    else if (text.empty() && other->numMeetings < ranks[self]->numMeetings)
-      text = "has not come";
-    if (!text.empty())
-      missing.push_back({rank, std::move(text)});
-  }
-  return missing;
+  return describeEach(getOthers(), [&](int32_t rank) -> std::string {
+    if (!ranks[rank])
+      return "is on another node, and nothing is known of it";
+    std::string end = describeEnd(rank, /*lookForProcesses=*/true);
+    bool hasCome = ranks[rank]->numMeetings >= ranks[self]->numMeetings;
+    return end.empty() && !hasCome ? "has not come" : end;
+  });
 }
 
 bool Board::haveAllReported() const {

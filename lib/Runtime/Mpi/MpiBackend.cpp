@@ -11,10 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/EmulatedData.h"
-#include "Core/HostBackend.h"
 #include "Core/Sites.h"
-#include "Mpi/Board.h"
 #include "Mpi/MpiCollectives.h"
 #include "Mpi/Session.h"
 
@@ -42,8 +39,6 @@ public:
   /// Starts MPI and meets all ranks.
   Status join(Deadline deadline);
 
-  int32_t getRank() const override { return rank; }
-  int32_t getNumRanks() const override { return numRanks; }
   Status exchange(const std::string &mine, std::vector<std::string> &all,
                   Deadline deadline) override;
   void fail(const std::string &text) override { board.fail(text); }
@@ -61,15 +56,14 @@ public:
                  void *const *outputs) override;
 
   Status beginStep() override;
-  Status synchronize(Deadline deadline) override;
   Status shutdown(bool failed, Deadline deadline) override;
 
 private:
   void complete(MpiRequest &request);
   Status progress();
-  Status startRequest(MpiRequest &request);
+  bool isDone(HostRequest &request) override;
   /// Collectives go on.
-  Status awaitTransfer(HostTransfer &transfer, Deadline deadline) override;
+  Status await(HostRequest &request, Deadline deadline) override;
 
   /// Ranks that have ended, and those that will never come to `launch`.
   RankStates findFailed(Clock::time_point now, const Launch *launch);
@@ -79,12 +73,9 @@ private:
   Status pollUntil(const std::function<bool()> &isDone, const Launch *launch,
                    Deadline deadline);
   std::string describeEnd(const Launch *launch, const RankStates &failed) const;
-  Status await(MpiRequest &request, Deadline deadline);
   Status awaitAll(MPI_Request &handle, Deadline deadline);
   Status meet(Deadline deadline);
 
-  int32_t rank = 0;
-  int32_t numRanks = 1;
   bool isOpen = false;
   bool isOversubscribed = false;
   /// How much later than it should have the last operator ended.
@@ -130,12 +121,11 @@ Status MpiBackend::join(Deadline deadline) {
   prctl(PR_SET_TIMERSLACK, 1);
 
   if (options.num_ranks >= 0 && options.num_ranks != numRanks)
-    return std::to_string(options.num_ranks) +
-           " ranks are asked for, but MPI has " + std::to_string(numRanks) +
-           " (mpirun -n starts them)";
+    return concat(options.num_ranks, " ranks are asked for, but MPI has ",
+                  numRanks, " (mpirun -n starts them)");
   if (options.rank >= 0 && options.rank != rank)
-    return "rank " + std::to_string(options.rank) +
-           " is asked for, but to MPI this is rank " + std::to_string(rank);
+    return concat("rank ", options.rank,
+                  " is asked for, but to MPI this is rank ", rank);
   return meet(deadline);
 }
 
@@ -271,20 +261,23 @@ std::string MpiBackend::describeEnd(const Launch *launch,
   if (!failed.empty())
     return (launch ? "in the wait for " + describeLaunch(*launch) + ": " : "") +
            describeRanks(failed);
-  if (!launch) {
-    RankStates missing = board.findMissingFromMeeting();
-    return "timed out after " + std::to_string(options.deadline_ms) +
-           " ms while all ranks meet" +
-           (missing.empty() ? "" : ": " + describeRanks(missing));
-  }
+  if (!launch)
+    return describeTimeout("while all ranks meet", options.deadline_ms,
+                           board.findMissingFromMeeting());
   RankStates missing = board.findMissing(*launch, /*onlyElsewhere=*/false);
   bool haveAll = missing.empty() && !isTransfer(launch->site->kind);
   return describeTimeout(*launch, options.deadline_ms, missing) +
          (haveAll ? ": all ranks have started it" : "");
 }
 
-Status MpiBackend::await(MpiRequest &request, Deadline deadline) {
-  return pollUntil([&] { return request.isDone; }, &request.launch, deadline);
+bool MpiBackend::isDone(HostRequest &request) {
+  return isTransfer(request.launch.site->kind)
+             ? HostBackend::isDone(request)
+             : static_cast<MpiRequest &>(request).isRecorded;
+}
+
+Status MpiBackend::await(HostRequest &request, Deadline deadline) {
+  return pollUntil([&] { return isDone(request); }, &request.launch, deadline);
 }
 
 Status MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
@@ -305,12 +298,6 @@ Status MpiBackend::meet(Deadline deadline) {
   return awaitAll(handle, deadline);
 }
 
-Status MpiBackend::synchronize(Deadline deadline) {
-  while (MpiRequest *first = pending.getFirst())
-    COMMSCHED_TRY(await(*first, deadline));
-  return finishTransfers(deadline);
-}
-
 //===----------------------------------------------------------------------===//
 // Calls of the core
 //===----------------------------------------------------------------------===//
@@ -321,10 +308,7 @@ void MpiBackend::complete(MpiRequest &request) {
   for (const Staged &staged : request.staged)
     recorder.addStagedBytes(staged.bytes);
   request.staged.clear();
-  request.isDone = true;
-  recorder.record(COMMSCHED_RECORD_COLLECTIVE, request.launch.site->index,
-                  {getStepNs(request.begin), getStepNs(Clock::now())});
-  recorder.setCompleted(request.launch);
+  recordEnd(request, {getStepNs(request.begin), getStepNs(Clock::now())});
 }
 
 Status MpiBackend::progress() {
@@ -335,63 +319,43 @@ Status MpiBackend::progress() {
   return {};
 }
 
-Status MpiBackend::startRequest(MpiRequest &request) {
-  const Launch &launch = request.launch;
-  MPI_Comm communicator = launch.group->rank < 0
-                              ? MPI_COMM_NULL
-                              : communicators[launch.group->index];
-  if (communicator == MPI_COMM_NULL)
-    return describeLaunch(launch) + ": this rank is not in the group";
-  COMMSCHED_TRY(board.start(launch));
-  request.begin = Clock::now();
-  recorder.setStarted(launch);
-  if (Status status = startCollective(request, communicator, types); !status)
-    return describeLaunch(launch) + ": " + status.getMessage();
-  if (request.numPending == 0)
-    complete(request);
-  return {};
-}
-
-Status MpiBackend::awaitTransfer(HostTransfer &transfer, Deadline deadline) {
-  return pollUntil([&] { return isDone(transfer); }, &transfer.launch,
-                   deadline);
-}
-
 std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
   if (isTransfer(launch.site->kind)) {
     auto transfer = std::make_unique<HostTransfer>();
     startTransfer(*transfer, std::move(launch));
     return transfer;
   }
-  auto request = std::make_unique<MpiRequest>(pending);
-  request->launch = std::move(launch);
-  status = startRequest(*request);
+  status = board.start(launch);
   if (!status)
     return nullptr;
+  auto request = std::make_unique<MpiRequest>();
+  request->begin = Clock::now();
+  recorder.setStarted(launch);
+  request->launch = std::move(launch);
+  status = startCollective(
+      *request, communicators[request->launch.group->index], types, pending);
+  if (!status) {
+    status = describeLaunch(request->launch) + ": " + status.getMessage();
+    return nullptr;
+  }
+  if (request->numPending == 0)
+    complete(*request);
+  inFlight.push_back(request.get());
   return request;
 }
 
 bool MpiBackend::test(Request &request, Status &status) {
   status = poll();
-  if (isTransfer(request.launch.site->kind))
-    return status && isDone(static_cast<HostTransfer &>(request));
-  return status && static_cast<MpiRequest &>(request).isDone;
+  return status && isDone(static_cast<HostRequest &>(request));
 }
 
-Status MpiBackend::wait(Request &request, Deadline deadline) {
+Status MpiBackend::wait(Request &base, Deadline deadline) {
+  auto &request = static_cast<HostRequest &>(base);
   Clock::time_point begin = Clock::now();
-  if (isTransfer(request.launch.site->kind)) {
-    auto &transfer = static_cast<HostTransfer &>(request);
-    if (!isDone(transfer))
-      overslept = {};
-    COMMSCHED_TRY(endTransfer(transfer, deadline));
-  } else {
-    auto &collective = static_cast<MpiRequest &>(request);
-    // A rank that waits anyway has no lost time to make up for.
-    if (!collective.isDone)
-      overslept = {};
-    COMMSCHED_TRY(await(collective, deadline));
-  }
+  // A rank that waits anyway has no lost time to make up for.
+  if (!isDone(request))
+    overslept = {};
+  COMMSCHED_TRY(finish(request, deadline));
   recorder.record(COMMSCHED_RECORD_WAIT, request.launch.site->index,
                   {getStepNs(begin), getStepNs(Clock::now())});
   return {};

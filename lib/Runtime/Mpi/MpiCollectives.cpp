@@ -23,11 +23,6 @@ using namespace commsched::runtime::mpi;
 // Requests in flight
 //===----------------------------------------------------------------------===//
 
-MpiRequest::~MpiRequest() {
-  if (numPending > 0)
-    pending.abandon(*this);
-}
-
 void PendingRequests::add(MPI_Request handle, MpiRequest &owner,
                           int64_t bytes) {
   handles.push_back(handle);
@@ -35,21 +30,12 @@ void PendingRequests::add(MPI_Request handle, MpiRequest &owner,
   ++owner.numPending;
 }
 
-void PendingRequests::abandon(MpiRequest &owner) {
-  for (Entry &entry : entries)
-    if (entry.owner == &owner)
-      entry.owner = nullptr;
-  for (Staged &staged : owner.staged)
-    abandoned.push_back(std::move(staged));
-}
-
 /// "rank 2", of all ranks; the status is that of a message to `owner`.
 static std::string describeSource(const MPI_Status &status,
                                   const MpiRequest *owner) {
-  if (!owner || status.MPI_SOURCE < 0)
+  if (status.MPI_SOURCE < 0)
     return "a rank";
-  return "rank " +
-         std::to_string(owner->launch.group->members[status.MPI_SOURCE]);
+  return concat("rank ", owner->launch.group->members[status.MPI_SOURCE]);
 }
 
 Status PendingRequests::checkReceived(int code, const MPI_Status &status,
@@ -59,17 +45,16 @@ Status PendingRequests::checkReceived(int code, const MPI_Status &status,
   if (code != MPI_SUCCESS)
     MPI_Error_class(code, &kind);
   if (kind == MPI_ERR_TRUNCATE && entry.bytes >= 0)
-    return describeSource(status, entry.owner) + " sends more than the " +
-           std::to_string(entry.bytes) + " bytes that this rank expects";
+    return concat(describeSource(status, entry.owner), " sends more than the ",
+                  entry.bytes, " bytes that this rank expects");
   if (kind != MPI_SUCCESS)
     return checkMpi(code, "MPI");
   MPI_Count bytes = 0;
   MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   if (entry.bytes < 0 || bytes == entry.bytes)
     return {};
-  return describeSource(status, entry.owner) + " sends " +
-         std::to_string(bytes) + " bytes, but this rank expects " +
-         std::to_string(entry.bytes);
+  return concat(describeSource(status, entry.owner), " sends ", bytes,
+                " bytes, but this rank expects ", entry.bytes);
 }
 
 Status PendingRequests::poll(std::vector<MpiRequest *> &ended) {
@@ -92,8 +77,6 @@ Status PendingRequests::poll(std::vector<MpiRequest *> &ended) {
         code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING;
     Status one = checkReceived(hasCode ? statuses[i].MPI_ERROR : MPI_SUCCESS,
                                statuses[i], places[i]);
-    if (!owner)
-      continue;
     if (!one && status)
       status = describeLaunch(owner->launch) + ": " + one.getMessage();
     if (--owner->numPending == 0)
@@ -127,10 +110,11 @@ inline constexpr int firstUserTag = 2;
 /// Starts the calls of one launch.
 class Starter {
 public:
-  Starter(MpiRequest &request, MPI_Comm communicator, MpiTypes &types)
+  Starter(MpiRequest &request, MPI_Comm communicator, MpiTypes &types,
+          PendingRequests &pending)
       : request(request), site(*request.launch.site),
         group(*request.launch.group), numRanks(group.members.size()),
-        communicator(communicator), types(types) {}
+        communicator(communicator), types(types), pending(pending) {}
 
   /// The calls for one tensor.
   Status start(size_t index);
@@ -140,15 +124,14 @@ private:
   /// Adds the request that a call has made.
   Status add(int code, const char *call, int64_t bytes = -1) {
     COMMSCHED_TRY(checkMpi(code, call));
-    request.pending.add(handle, request, bytes);
+    pending.add(handle, request, bytes);
     return {};
   }
-  char *output(int64_t offset = 0) const { return out + offset; }
-  const char *input(int64_t offset = 0) const { return in + offset; }
 
   Status allGather();
   Status reduceScatter();
   Status reduceParts(MPI_Datatype type, MPI_Op operation);
+  Status getReduction(MPI_Datatype &type, MPI_Op &operation);
   Status allReduce();
   Status allToAll();
   Status unevenAllToAll();
@@ -163,6 +146,7 @@ private:
   int64_t numRanks;
   MPI_Comm communicator;
   MpiTypes &types;
+  PendingRequests &pending;
   MPI_Request handle = MPI_REQUEST_NULL;
   // Of the tensor that is being started.
   const Tensor *tensor = nullptr;
@@ -174,6 +158,9 @@ private:
 
 } // namespace
 
+#define START_MPI(function, ...)                                               \
+  add(function(__VA_ARGS__, communicator, &handle), #function)
+
 Status mpi::checkLimits(const Site &site) {
   if (!isPointToPoint(site.kind))
     return {};
@@ -183,8 +170,7 @@ Status mpi::checkLimits(const Site &site) {
   int limit = (isSet ? *upperBound : SHRT_MAX) - firstUserTag;
   if (site.tag <= limit)
     return {};
-  return "'mpi' has tags from 0 to " + std::to_string(limit) + ", not " +
-         std::to_string(site.tag);
+  return concat("'mpi' has tags from 0 to ", limit, ", not ", site.tag);
 }
 
 Status Starter::start(size_t index) {
@@ -225,8 +211,8 @@ Status Starter::startBarrier() {
 }
 
 Status mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
-                            MpiTypes &types) {
-  Starter starter(request, communicator, types);
+                            MpiTypes &types, PendingRequests &pending) {
+  Starter starter(request, communicator, types, pending);
   if (request.launch.site->kind == COMMSCHED_BARRIER)
     return starter.startBarrier();
   for (size_t i = 0; i != request.launch.getTensors().size(); ++i)
@@ -255,11 +241,9 @@ Status Starter::allGather() {
     return {};
   Extent extent;
   COMMSCHED_TRY(types.getBytes(inBytes, numRanks, extent));
-  bool isInPlace = in == output(group.rank * inBytes);
-  return add(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in, extent.count,
-                            extent.type, out, extent.count, extent.type,
-                            communicator, &handle),
-             "MPI_Iallgather");
+  bool isInPlace = in == out + group.rank * inBytes;
+  return START_MPI(MPI_Iallgather, isInPlace ? MPI_IN_PLACE : in, extent.count,
+                   extent.type, out, extent.count, extent.type);
 }
 
 Status Starter::allToAll() {
@@ -267,9 +251,8 @@ Status Starter::allToAll() {
     return {};
   Extent extent;
   COMMSCHED_TRY(types.getBytes(inBytes / numRanks, numRanks, extent));
-  return add(MPI_Ialltoall(in, extent.count, extent.type, out, extent.count,
-                           extent.type, communicator, &handle),
-             "MPI_Ialltoall");
+  return START_MPI(MPI_Ialltoall, in, extent.count, extent.type, out,
+                   extent.count, extent.type);
 }
 
 /// By messages: MPI_Ialltoallv places its parts with 32 bits, and whether they
@@ -283,13 +266,13 @@ Status Starter::unevenAllToAll() {
   int64_t offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->outputSplits, tensor->outputs, rank);
-    COMMSCHED_TRY(receive(output(offset), bytes, rank, allToAllTag));
+    COMMSCHED_TRY(receive(out + offset, bytes, rank, allToAllTag));
     offset += bytes;
   }
   offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->inputSplits, tensor->inputs, rank);
-    COMMSCHED_TRY(send(input(offset), bytes, rank, allToAllTag));
+    COMMSCHED_TRY(send(in + offset, bytes, rank, allToAllTag));
     offset += bytes;
   }
   return {};
@@ -303,9 +286,8 @@ Status Starter::broadcast() {
   // The root sends what it is given, and copies it meanwhile.
   bool isRoot = group.rank == site.peer;
   void *buffer = isRoot ? const_cast<char *>(in) : out;
-  Status status = add(MPI_Ibcast(buffer, extent.count, extent.type, site.peer,
-                                 communicator, &handle),
-                      "MPI_Ibcast");
+  Status status =
+      START_MPI(MPI_Ibcast, buffer, extent.count, extent.type, site.peer);
   if (status && isRoot && in != out)
     std::memcpy(out, in, outBytes);
   return status;
@@ -330,9 +312,7 @@ Status Starter::permute() {
 Status Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
   Extent extent;
   COMMSCHED_TRY(types.getBytes(bytes, 1, extent));
-  return add(MPI_Isend(data, extent.count, extent.type, rank, tag, communicator,
-                       &handle),
-             "MPI_Isend");
+  return START_MPI(MPI_Isend, data, extent.count, extent.type, rank, tag);
 }
 
 Status Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
@@ -347,22 +327,22 @@ Status Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
 // Collectives that reduce
 //===----------------------------------------------------------------------===//
 
+Status Starter::getReduction(MPI_Datatype &type, MPI_Op &operation) {
+  COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
+  return types.getOperation(*tensor->element.type, *site.reduction, operation);
+}
+
 Status Starter::allReduce() {
   int64_t count = tensor->inputs;
-  if (count == 0)
-    return {};
   MPI_Datatype type;
   MPI_Op operation;
-  COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
-  COMMSCHED_TRY(
-      types.getOperation(*tensor->element.type, *site.reduction, operation));
+  COMMSCHED_TRY(getReduction(type, operation));
   for (int64_t begin = 0; begin < count; begin += maxCount) {
     int64_t offset = begin * tensor->element.bytes;
     auto size = static_cast<int>(std::min(count - begin, maxCount));
-    COMMSCHED_TRY(add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
-                                     output(offset), size, type, operation,
-                                     communicator, &handle),
-                      "MPI_Iallreduce"));
+    COMMSCHED_TRY(START_MPI(MPI_Iallreduce,
+                            in == out ? MPI_IN_PLACE : in + offset,
+                            out + offset, size, type, operation));
   }
   return {};
 }
@@ -372,40 +352,35 @@ Status Starter::reduceScatter() {
     return {};
   MPI_Datatype type;
   MPI_Op operation;
-  COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
-  COMMSCHED_TRY(
-      types.getOperation(*tensor->element.type, *site.reduction, operation));
+  COMMSCHED_TRY(getReduction(type, operation));
   if (tensor->outputs > maxCount / numRanks)
     return reduceParts(type, operation);
 
   // In place MPI delivers to the beginning of the input, not to our own part.
   void *target = out;
-  if (out == input(group.rank * outBytes) && numRanks > 1) {
+  if (out == in + group.rank * outBytes && numRanks > 1) {
     request.staged.push_back(
         {std::unique_ptr<char[]>(new char[outBytes]), out, outBytes});
     target = request.staged.back().data.get();
   }
   bool isInPlace = in == out && numRanks == 1;
-  return add(MPI_Ireduce_scatter_block(isInPlace ? MPI_IN_PLACE : in, target,
-                                       static_cast<int>(tensor->outputs), type,
-                                       operation, communicator, &handle),
-             "MPI_Ireduce_scatter_block");
+  return START_MPI(MPI_Ireduce_scatter_block, isInPlace ? MPI_IN_PLACE : in,
+                   target, static_cast<int>(tensor->outputs), type, operation);
 }
 
 /// A range of elements of all parts is not one range of the input: each part is
 /// reduced to its owner.
 Status Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
-  bool isInPlace = out == input(group.rank * outBytes);
+  bool isInPlace = out == in + group.rank * outBytes;
   for (int root = 0; root != numRanks; ++root) {
     for (int64_t begin = 0; begin < tensor->outputs; begin += maxCount) {
       int64_t offset = begin * tensor->element.bytes;
       auto size = static_cast<int>(std::min(tensor->outputs - begin, maxCount));
       const void *source = isInPlace && root == group.rank
                                ? MPI_IN_PLACE
-                               : input(root * outBytes + offset);
-      COMMSCHED_TRY(add(MPI_Ireduce(source, output(offset), size, type,
-                                    operation, root, communicator, &handle),
-                        "MPI_Ireduce"));
+                               : in + root * outBytes + offset;
+      COMMSCHED_TRY(START_MPI(MPI_Ireduce, source, out + offset, size, type,
+                              operation, root));
     }
   }
   return {};

@@ -12,21 +12,62 @@
 // match. All requests in flight are tested together, since MPI makes progress
 // only within its calls.
 //
+// The MPI datatypes and operations of element types and reductions. Data that
+// is only moved is a number of bytes for MPI. Reductions use MPI's own types
+// and operations where it has them; for the others the datatype is the bytes of
+// one element and the operation calls `accumulate`. MPI's counts have 32 bits,
+// and its algorithms multiply them by the number of ranks, so a larger number
+// of bytes is one element of a datatype that holds all of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPICOLLECTIVES_H
 #define COMMSCHED_RUNTIME_MPI_MPICOLLECTIVES_H
 
-#include "CommSched/Runtime/Backend.h"
-#include "Mpi/MpiTypes.h"
+#include "Core/HostBackend.h"
 
-#include <memory>
+#include <map>
 #include <mpi.h>
-#include <vector>
 
 namespace commsched::runtime::mpi {
 
-class PendingRequests;
+/// A buffer as MPI sees it.
+struct Extent {
+  int count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+
+/// No count that MPI gets, times the ranks, is larger. MPI's counts are ints,
+/// and Open MPI adds small numbers to them. Tests set less, so that few
+/// elements take the paths of many.
+#ifndef COMMSCHED_MPI_MAX_COUNT
+#define COMMSCHED_MPI_MAX_COUNT int64_t(1) << 30
+#endif
+inline constexpr int64_t maxCount = COMMSCHED_MPI_MAX_COUNT;
+
+class MpiTypes {
+public:
+  MpiTypes() = default;
+  MpiTypes(const MpiTypes &) = delete;
+  MpiTypes &operator=(const MpiTypes &) = delete;
+
+  /// `bytes` bytes, of which a call moves `parts` times as many.
+  Status getBytes(int64_t bytes, int64_t parts, Extent &extent);
+  /// One element, for reductions.
+  Status getElement(commsched_type type, MPI_Datatype &datatype);
+  /// An average is a sum for MPI.
+  Status getOperation(commsched_type type, commsched_reduction reduction,
+                      MPI_Op &operation);
+
+  /// MPI must still run, and nothing be in pending.
+  void release();
+
+private:
+  Status getBytesType(int64_t bytes, MPI_Datatype &datatype);
+
+  std::map<int64_t, MPI_Datatype> bytesTypes;
+  std::map<std::pair<commsched_type, commsched_reduction>, MPI_Op> operations;
+};
 
 /// Data that MPI delivers to a temporary buffer, since the target may not be
 /// used.
@@ -36,30 +77,19 @@ struct Staged {
   int64_t bytes = 0;
 };
 
-struct MpiRequest final : Request {
-  explicit MpiRequest(PendingRequests &pending) : pending(pending) {}
-  ~MpiRequest() override;
-
-  PendingRequests &pending;
+struct MpiRequest final : HostRequest {
   Clock::time_point begin;
   /// MPI requests in pending.
   int32_t numPending = 0;
-  bool isDone = false;
   std::vector<Staged> staged;
 };
 
-/// The MPI requests in flight.
+/// The MPI requests in flight. Their owners live until they have ended, or
+/// until an error, after which nothing polls.
 class PendingRequests {
 public:
   /// Takes over `handle`. `bytes` is what must arrive, or -1 if MPI knows.
   void add(MPI_Request handle, MpiRequest &owner, int64_t bytes = -1);
-  /// The owner goes while MPI may still use its buffers: after an error.
-  void abandon(MpiRequest &owner);
-  /// The launch that has been in flight for the longest time, or null.
-  MpiRequest *getFirst() const {
-    return entries.empty() ? nullptr : entries.front().owner;
-  }
-
   /// Lets MPI work, and appends the launches that have ended.
   Status poll(std::vector<MpiRequest *> &ended);
 
@@ -74,7 +104,6 @@ private:
   std::vector<MPI_Request> handles;
   /// In the order of `handles`.
   std::vector<Entry> entries;
-  std::vector<Staged> abandoned;
   // Kept between calls.
   std::vector<int> places;
   std::vector<MPI_Status> statuses;
@@ -86,7 +115,7 @@ Status checkLimits(const Site &site);
 /// Makes the calls for `request.launch` on the group's communicator. Stages
 /// results where MPI knows no such in-place form.
 Status startCollective(MpiRequest &request, MPI_Comm communicator,
-                       MpiTypes &types);
+                       MpiTypes &types, PendingRequests &pending);
 
 /// Completes the results when all MPI requests have ended.
 void finishCollective(MpiRequest &request);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/MpiTypes.h"
+#include "Mpi/MpiCollectives.h"
 
 #include "Mpi/Session.h"
 #include "Numerics/ElementArithmetic.h"
@@ -70,43 +70,36 @@ Status MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
     extent = {static_cast<int>(bytes), MPI_BYTE};
     return {};
   }
-  MPI_Datatype &type = bytesTypes.try_emplace(bytes, MPI_BYTE).first->second;
-  if (type == MPI_BYTE)
-    COMMSCHED_TRY(makeBytes(bytes, type));
-  extent = {1, type};
-  return {};
+  extent.count = 1;
+  return getBytesType(bytes, extent.type);
 }
 
 /// Blocks of `maxCount` bytes, and what remains.
-Status MpiTypes::makeBytes(int64_t bytes, MPI_Datatype &datatype) {
-  MPI_Datatype block;
-  COMMSCHED_TRY(CALL_MPI(MPI_Type_contiguous, static_cast<int>(maxCount),
-                         MPI_BYTE, &block));
-  int lengths[] = {static_cast<int>(bytes / maxCount),
-                   static_cast<int>(bytes % maxCount)};
-  MPI_Aint places[] = {0, bytes / maxCount * maxCount};
-  MPI_Datatype types[] = {block, MPI_BYTE};
-  Status status =
-      CALL_MPI(MPI_Type_create_struct, 2, lengths, places, types, &datatype);
-  MPI_Type_free(&block);
-  if (!status)
-    return status;
-  return CALL_MPI(MPI_Type_commit, &datatype);
+Status MpiTypes::getBytesType(int64_t bytes, MPI_Datatype &datatype) {
+  MPI_Datatype &made = bytesTypes.try_emplace(bytes, MPI_BYTE).first->second;
+  if (made == MPI_BYTE) {
+    MPI_Datatype block;
+    COMMSCHED_TRY(CALL_MPI(MPI_Type_contiguous, static_cast<int>(maxCount),
+                           MPI_BYTE, &block));
+    int lengths[] = {static_cast<int>(bytes / maxCount),
+                     static_cast<int>(bytes % maxCount)};
+    MPI_Aint places[] = {0, bytes / maxCount * maxCount};
+    MPI_Datatype types[] = {block, MPI_BYTE};
+    Status status =
+        CALL_MPI(MPI_Type_create_struct, 2, lengths, places, types, &made);
+    MPI_Type_free(&block);
+    COMMSCHED_TRY(status);
+    COMMSCHED_TRY(CALL_MPI(MPI_Type_commit, &made));
+  }
+  datatype = made;
+  return {};
 }
 
 Status MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
   datatype = getNativeType(type);
-  if (datatype != MPI_DATATYPE_NULL)
-    return {};
-  auto [it, isNew] = elementTypes.try_emplace(type, MPI_DATATYPE_NULL);
-  if (isNew) {
-    COMMSCHED_TRY(CALL_MPI(MPI_Type_contiguous,
-                           static_cast<int>(getByteSize(type)), MPI_BYTE,
-                           &it->second));
-    COMMSCHED_TRY(CALL_MPI(MPI_Type_commit, &it->second));
-  }
-  datatype = it->second;
-  return {};
+  return datatype == MPI_DATATYPE_NULL
+             ? getBytesType(getByteSize(type), datatype)
+             : Status();
 }
 
 Status MpiTypes::getOperation(commsched_type type,
@@ -130,11 +123,8 @@ Status MpiTypes::getOperation(commsched_type type,
 void MpiTypes::release() {
   for (auto &[bytes, type] : bytesTypes)
     MPI_Type_free(&type);
-  for (auto &[element, type] : elementTypes)
-    MPI_Type_free(&type);
   for (auto &[pair, operation] : operations)
     MPI_Op_free(&operation);
   bytesTypes.clear();
-  elementTypes.clear();
   operations.clear();
 }

@@ -15,9 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mpi.h>
-#include <mutex>
-#include <thread>
 #include <unistd.h>
 
 using namespace commsched::runtime;
@@ -104,7 +101,6 @@ struct State {
   std::recursive_mutex mutex;
   /// Whether MPI_Init is ours, so that MPI_Finalize is, too.
   bool isOurs = false;
-  bool hasExitHandler = false;
   /// Whether some thread is a rank.
   bool isOpen = false;
   bool hasFailed = false;
@@ -196,9 +192,8 @@ Status mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   std::lock_guard lock(state.mutex);
   if (state.isOpen)
     return "this process is a rank of 'mpi' already";
-  if (!state.hasExitHandler)
-    std::atexit(handleExit);
-  state.hasExitHandler = true;
+  static int registered = std::atexit(handleExit);
+  (void)registered;
   // Until all have come.
   state.hasFailed = true;
   bool knowsOthers = false;

@@ -10,20 +10,83 @@
 // leave several times: MPI and the board stay until the process ends. After an
 // error MPI_Finalize is not called, since it would wait for all ranks.
 //
+// MPI reports neither which rank a collective waits for nor that a rank has
+// failed. The ranks of a node therefore keep a board in shared memory. Each
+// rank writes there the last launch that it has started on every group and
+// whether it has failed; the other ranks read it while they wait. Ranks on
+// other nodes are not on the board.
+//
+// A rank writes only its own part. It writes a launch before it calls MPI and
+// then compares it with the launches that the other members have started at the
+// same place. If two ranks start different collectives, at least one of them
+// therefore sees it before MPI would match the two.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_SESSION_H
 #define COMMSCHED_RUNTIME_MPI_SESSION_H
 
 #include "CommSched/Runtime/Backend.h"
-#include "Mpi/Board.h"
 
 #include <condition_variable>
+#include <mpi.h>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace commsched::runtime::mpi {
+
+/// One rank's part, see Board.cpp.
+struct RankBoard;
+
+class Board {
+public:
+  /// Makes the board, or clears this rank's part of it. The first call waits
+  /// for all ranks, and others may only read when all have come here.
+  Status open();
+  /// Waits for the ranks of the node.
+  void close();
+
+  bool isOpen() const { return !ranks.empty(); }
+  /// Whether there are no other ranks.
+  bool isSingle() const { return ranks.size() == 1; }
+  int32_t getNumRanksOnNode() const { return numRanksOnNode; }
+
+  /// Writes that this rank starts `launch`. An error if another member
+  /// has started another collective in its place.
+  Status start(const Launch &launch);
+  /// Writes that this rank waits for all others, for the n-th time.
+  void meet();
+
+  /// The first text stays.
+  void fail(const std::string &text);
+  /// Writes that this rank has nothing more to say.
+  void report();
+
+  /// Ranks of this node that have failed; with `lookForProcesses` also those
+  /// whose process has ended, which costs a system call for each.
+  RankStates findFailed(bool lookForProcesses) const;
+  /// The ranks that the end of `launch` waits for, as far as this is known.
+  /// `onlyElsewhere`: only those that wait for this rank at another place, so
+  /// that neither would ever come.
+  RankStates findMissing(const Launch &launch, bool onlyElsewhere) const;
+  /// The ranks that have not come to this rank's last meeting.
+  RankStates findMissingFromMeeting() const;
+  /// Whether all other ranks of the node have reported or are gone.
+  bool haveAllReported() const;
+
+private:
+  std::vector<int32_t> getOthers() const;
+  std::string describeEnd(int32_t rank, bool lookForProcesses) const;
+  std::string describeMissing(const Launch &launch, int32_t rank,
+                              bool onlyElsewhere) const;
+
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  int32_t numRanksOnNode = 0;
+  int32_t self = 0;
+  /// By rank of the world; null on other nodes.
+  std::vector<RankBoard *> ranks;
+};
 
 /// Some calls of MPI wait for other ranks and have no non-blocking form:
 /// MPI_Init, MPI_Finalize, the creation of communicators and windows. They run

@@ -90,38 +90,33 @@ static cudaError_t launch(const ConvertArguments &arguments,
   return cudaGetLastError();
 }
 
-template <class T>
-static cudaError_t launchFrom(FloatType source,
-                              const ConvertArguments &arguments,
-                              cudaStream_t stream) {
-  switch (source) {
-  case FloatType::F16:
-    return launch<T, __half>(arguments, stream);
-  case FloatType::BF16:
-    return launch<T, __nv_bfloat16>(arguments, stream);
-  case FloatType::F32:
-    return launch<T, float>(arguments, stream);
-  case FloatType::F64:
-    return launch<T, double>(arguments, stream);
+/// Calls `function` with a zero of the type.
+template <class Function>
+static cudaError_t dispatchFloat(commsched_type type, Function &&function) {
+  switch (type) {
+  case COMMSCHED_F16:
+    return function(__half());
+  case COMMSCHED_BF16:
+    return function(__nv_bfloat16());
+  case COMMSCHED_F32:
+    return function(float());
+  case COMMSCHED_F64:
+    return function(double());
+  default:
+    return cudaErrorNotSupported;
   }
-  return cudaErrorInvalidValue;
 }
 
 cudaError_t
-commsched::runtime::nccl::launchConvert(FloatType target, FloatType source,
+commsched::runtime::nccl::launchConvert(commsched_type target,
+                                        commsched_type source,
                                         const ConvertArguments &arguments,
                                         cudaStream_t stream) {
-  switch (target) {
-  case FloatType::F16:
-    return launchFrom<__half>(source, arguments, stream);
-  case FloatType::BF16:
-    return launchFrom<__nv_bfloat16>(source, arguments, stream);
-  case FloatType::F32:
-    return launchFrom<float>(source, arguments, stream);
-  case FloatType::F64:
-    return launchFrom<double>(source, arguments, stream);
-  }
-  return cudaErrorInvalidValue;
+  return dispatchFloat(target, [&](auto to) {
+    return dispatchFloat(source, [&](auto from) {
+      return launch<decltype(to), decltype(from)>(arguments, stream);
+    });
+  });
 }
 
 cudaError_t commsched::runtime::nccl::launchSpin(int64_t ns,

@@ -14,13 +14,11 @@
 #ifndef COMMSCHED_RUNTIME_NCCL_KERNELS_H
 #define COMMSCHED_RUNTIME_NCCL_KERNELS_H
 
-#include <cstdint>
+#include "CommSched/Runtime/Runtime.h"
+
 #include <cuda_runtime_api.h>
 
 namespace commsched::runtime::nccl {
-
-/// The types that can be converted.
-enum class FloatType { F16, BF16, F32, F64 };
 
 /// Enqueues a kernel that lasts `ns` nanoseconds by the GPU's clock. It is one
 /// thread: it holds a single SM and no memory bandwidth.
@@ -36,8 +34,9 @@ struct ConvertArguments {
   int64_t rowElements;
 };
 
-/// Enqueues a conversion, rounding to nearest even.
-cudaError_t launchConvert(FloatType target, FloatType source,
+/// Enqueues a conversion, rounding to nearest even. cudaErrorNotSupported for
+/// other types than floating-point numbers of 16, 32 and 64 bits.
+cudaError_t launchConvert(commsched_type target, commsched_type source,
                           const ConvertArguments &arguments,
                           cudaStream_t stream);
 

@@ -16,7 +16,7 @@
 //
 // Groups with an implementation have communicators of their own configuration,
 // and those for copy engines and symmetric memory a window (see
-// NcclImplementations.h).
+// NcclImplementations.cpp).
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
@@ -26,13 +26,79 @@
 #ifndef COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
 #define COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
 
-#include "Nccl/Communicators.h"
-#include "Nccl/NcclCollectives.h"
-#include "Nccl/RankProgress.h"
+#include "Bootstrap/Bootstrap.h"
+#include "Nccl/CudaResources.h"
 
-#include <functional>
+#include <deque>
 
 namespace commsched::runtime::nccl {
+
+/// Called again and again while something is in progress; an error ends that.
+using KeepWaiting = std::function<Status()>;
+
+/// The communicator and the stream of calls.
+struct NcclStream {
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  /// A byte of device memory for barriers, zero.
+  void *scratch = nullptr;
+};
+
+/// Enqueues the launches, which run as one; there are several only for sends
+/// and receives. Does not wait, and leaves a communicator in progress as it is.
+Status enqueue(const std::vector<const Launch *> &launches,
+               const NcclStream &target);
+
+/// Meets all ranks of the communicator on the stream.
+Status enqueueBarrier(const NcclStream &target);
+
+/// The configuration of the communicator of a group with `implementation`.
+ncclConfig_t makeConfig(const Implementation &implementation);
+
+/// Whether the collectives of the implementation work on a window.
+inline bool needsWindow(const Implementation &implementation) {
+  return implementation.method != Method::Nccl;
+}
+
+/// The bytes of a window for any one of the sites.
+int64_t getWindowBytes(const std::vector<const Site *> &sites);
+
+/// The launch with its buffers in the window at `base`. Tensors begin at
+/// multiples of 256 bytes.
+Launch moveIntoWindow(const Launch &launch, void *base);
+
+/// The answer of a rank to ranks that wait for it: how many collectives it has
+/// started on each group, the last ones on each, and the last of all. The rank
+/// updates it at every start; the thread that answers questions reads it.
+class RankProgress {
+public:
+  void setGroups(int32_t numGroups);
+  void setStarted(const Launch &launch);
+
+  /// As JSON.
+  std::string write() const;
+
+private:
+  struct Started {
+    int64_t count = 0;
+    /// The last ones, in their order.
+    std::deque<const Site *> recent;
+  };
+
+  mutable std::mutex mutex;
+  int32_t numGroups = 0;
+  /// By group.
+  std::vector<Started> groups;
+  Launch last;
+};
+
+/// The members that have not started `launch`, or another in its place. Of a
+/// send or recv, the peer: how far it is with this rank is not known.
+RankStates findMissing(const Launch &launch,
+                       const std::vector<Standing> &standings);
+
+/// The ranks that have not come to the making of the group `index`.
+RankStates findMissing(int32_t index, const std::vector<Standing> &standings);
 
 /// A launch from its start until the GPU has carried it out.
 struct LaunchState {
@@ -51,15 +117,17 @@ struct NcclRequest final : Request {
 
 class NcclBackend final : public Backend {
 public:
-  static std::unique_ptr<Backend> create(const BackendConfig &config,
-                                         Status &status);
+  explicit NcclBackend(const BackendConfig &config);
   ~NcclBackend() override;
+  Status join(const BackendConfig &config);
+  /// After `join` has failed.
+  void stop(const std::string &text, Deadline deadline);
 
   int32_t getRank() const override { return place.rank; }
   int32_t getNumRanks() const override { return place.numRanks; }
   Status exchange(const std::string &mine, std::vector<std::string> &all,
                   Deadline deadline) override;
-  void fail(const std::string &text) override;
+  void fail(const std::string &text) override { bootstrap->fail(text); }
   Status checkSite(const Site &site) const override;
   Status checkImplementation(const Implementation &implementation,
                              const Site &site) const override;
@@ -78,17 +146,23 @@ public:
                  void *const *outputs) override;
   Status copy(const StridedCopy &copy) override;
   Status zero(void *target, int64_t bytes) override;
-  void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
+  void *allocate(int64_t bytes, int64_t alignment, Status &status) override {
+    return memory.allocate(bytes, alignment, status);
+  }
   void release(void *buffer) override;
-  void *allocateHost(int64_t bytes, int64_t alignment, Status &status) override;
-  void releaseHost(void *buffer) override;
+  void *allocateHost(int64_t bytes, int64_t alignment,
+                     Status &status) override {
+    return memory.allocateHost(bytes, alignment, status);
+  }
   Status upload(void *buffer, const void *host, int64_t bytes) override;
   Status download(void *host, const void *buffer, int64_t bytes) override;
   Status read(void *host, const void *buffer, int64_t bytes) override;
 
   Status beginStep() override;
   Status endStep(int64_t &stepNs, Deadline deadline) override;
-  Status synchronize(Deadline deadline) override;
+  Status synchronize(Deadline deadline) override {
+    return waitForIdle(deadline);
+  }
   Status shutdown(bool failed, Deadline deadline) override;
 
 private:
@@ -120,22 +194,35 @@ private:
   /// Makes the message of a timeout.
   using DescribeTimeout = std::function<std::string()>;
 
-  explicit NcclBackend(const BackendConfig &config);
-
-  // Starting and stopping (NcclBackend.cpp).
-  Status join(const BackendConfig &config);
   Status openDevice(int32_t localRank);
+
+  // Communicators and windows (Communicators.cpp).
   Status openWorld(Deadline deadline);
+  Status split(const Group &group, const KeepWaiting &keepWaiting,
+               ncclComm_t &comm);
   Status checkNodes(const Group &group, Deadline deadline);
+  /// Waits until NCCL is done with what it does in the background.
+  Status settle(ncclComm_t comm, const KeepWaiting &keepWaiting) const;
+  /// Whether it is done.
+  Status isSettled(ncclComm_t comm, bool &settled) const;
+  /// The first error of any communicator.
+  Status checkCommunicators() const;
+  /// Together with the other ranks.
+  Status leaveCommunicators(Deadline deadline);
+  /// Stops what is under way, without the other ranks.
+  void giveUp();
+  /// Gives up on an error, and returns it.
+  Status orGiveUp(Status status);
   Status openWindow(Channel &channel, int64_t bytes, Deadline deadline);
   /// Nothing on the stream of the channel uses the window any more.
   Status closeWindow(Channel &channel);
-  Status giveUp(Status error);
 
   // Launches (NcclStreams.cpp).
-  LaunchStatePtr launch(const Launch &launch, Status &status);
   Status enqueueEarlier(const Launch &launch);
   Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
+  /// Copies what the launch sends (`isInput`) into the window of the channel,
+  /// or what it receives out of it.
+  Status copyWindow(const Channel &channel, const Launch &launch, bool isInput);
   Status enqueueTransfer(Channel &channel, const LaunchStatePtr &state);
   /// Makes the stream of the channel wait for compute, and records its `begin`.
   Status beginOn(Channel &channel, Event &begin);
@@ -146,7 +233,7 @@ private:
   Status flush();
   /// Waits until NCCL has enqueued what it was given.
   Status settle(Deadline deadline);
-  Status trySettle(bool &settled);
+  Status trySettle();
   Status finishEnqueuing();
   void reportProgress(Channel &channel);
 
@@ -156,9 +243,11 @@ private:
   Status waitUntil(const std::function<Status(bool &)> &isDone,
                    Deadline deadline);
   Status isIdle(bool &idle) const;
-  /// Whether nothing on the GPU can use a buffer any more.
-  bool mayRelease();
+  /// Returns a function that pauses, or fails when there is nothing to wait for
+  /// any more.
   KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
+  /// "timed out after 5000 ms ", and `what`.
+  KeepWaiting watch(Deadline deadline, const char *what);
   std::string describeStuck();
   const Launch *findOldest();
   Deadline getDeadline() const;
@@ -184,7 +273,8 @@ private:
   RankProgress progress;
   std::unique_ptr<Bootstrap> bootstrap;
   EventPool events;
-  Communicators communicators;
+  /// Of all ranks.
+  ncclComm_t world = nullptr;
   Memory memory;
   cudaStream_t computeStream = nullptr;
   cudaEvent_t ready = nullptr;

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Nccl/NcclCollectives.h"
+#include "Nccl/NcclBackend.h"
 
 #include "Core/Sites.h"
-#include "Nccl/CudaResources.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -80,7 +79,7 @@ static ncclRedOp_t getReduction(commsched_reduction reduction, size_t ranks) {
   return reductions[reduction];
 }
 
-Status commsched::runtime::nccl::checkSite(const Site &site, int capability) {
+Status NcclBackend::checkSite(const Site &site) const {
   if (!site.reduction)
     return Status();
   commsched_reduction reduction = *site.reduction;
@@ -98,9 +97,9 @@ Status commsched::runtime::nccl::checkSite(const Site &site, int capability) {
     bool isFloat8 = *element.type == COMMSCHED_F8E4M3FN ||
                     *element.type == COMMSCHED_F8E5M2;
     if (isFloat8 && capability < firstFloat8Capability)
-      return refusal + " on this GPU: its compute capability is " +
-             std::to_string(capability / 10) + "." +
-             std::to_string(capability % 10) + ", not 9.0 or newer";
+      return concat(refusal, " on this GPU: its compute capability is ",
+                    capability / 10, ".", capability % 10,
+                    ", not 9.0 or newer");
   }
   return Status();
 }
@@ -130,7 +129,13 @@ private:
             int32_t peer);
   void receive(void *data, int64_t count, const WireType &wire, int32_t peer);
   /// Only calls that move something: NCCL does not drop empty sends.
-  void add(const char *name, std::function<ncclResult_t()> call);
+  template <class Function, class... Arguments>
+  void add(const char *name, Function *function, Arguments... arguments) {
+    calls.push_back([=] {
+      return checkNccl(function(arguments..., target.comm, target.stream), name,
+                       target.comm);
+    });
+  }
 
   const NcclStream &target;
   std::vector<Call> calls;
@@ -138,28 +143,18 @@ private:
 
 } // namespace
 
-void CallCollector::add(const char *name, std::function<ncclResult_t()> call) {
-  calls.push_back([this, name, call = std::move(call)] {
-    return checkNccl(call(), name, target.comm);
-  });
-}
+#define ADD_NCCL(function, ...) add(#function, function, __VA_ARGS__)
 
 void CallCollector::send(const void *data, int64_t count, const WireType &wire,
                          int32_t peer) {
   if (count > 0)
-    add("ncclSend", [=] {
-      return ncclSend(data, count * wire.count, wire.type, peer, target.comm,
-                      target.stream);
-    });
+    ADD_NCCL(ncclSend, data, count * wire.count, wire.type, peer);
 }
 
 void CallCollector::receive(void *data, int64_t count, const WireType &wire,
                             int32_t peer) {
   if (count > 0)
-    add("ncclRecv", [=] {
-      return ncclRecv(data, count * wire.count, wire.type, peer, target.comm,
-                      target.stream);
-    });
+    ADD_NCCL(ncclRecv, data, count * wire.count, wire.type, peer);
 }
 
 void CallCollector::allToAll(const Launch &launch, size_t index,
@@ -169,11 +164,8 @@ void CallCollector::allToAll(const Launch &launch, size_t index,
   auto *output = static_cast<char *>(launch.outputs[index]);
   int64_t size = static_cast<int64_t>(launch.group->members.size());
   if (tensor.inputSplits.empty()) {
-    int64_t count = tensor.inputs / size * wire.count;
-    add("ncclAlltoAll", [=] {
-      return ncclAlltoAll(input, output, count, wire.type, target.comm,
-                          target.stream);
-    });
+    ADD_NCCL(ncclAlltoAll, input, output, tensor.inputs / size * wire.count,
+             wire.type);
     return;
   }
   for (int32_t peer = 0; peer < size; ++peer) {
@@ -208,40 +200,29 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
   const Site &site = *launch.site;
   const void *input = launch.inputs[index];
   void *output = launch.outputs[index];
-  size_t inputs = launch.getTensors()[index].inputs * wire.count;
-  size_t outputs = launch.getTensors()[index].outputs * wire.count;
-  ncclComm_t comm = target.comm;
-  cudaStream_t stream = target.stream;
-  size_t ranks = launch.group->members.size();
+  const Tensor &tensor = launch.getTensors()[index];
+  size_t inputs = tensor.inputs * wire.count;
+  size_t outputs = tensor.outputs * wire.count;
+  ncclRedOp_t op = getReduction(site.reduction.value_or(COMMSCHED_SUM),
+                                launch.group->members.size());
   switch (site.kind) {
   case COMMSCHED_ALL_GATHER:
-    return add("ncclAllGather", [=] {
-      return ncclAllGather(input, output, inputs, wire.type, comm, stream);
-    });
+    return ADD_NCCL(ncclAllGather, input, output, inputs, wire.type);
   case COMMSCHED_REDUCE_SCATTER:
-    return add("ncclReduceScatter",
-               [=, op = getReduction(*site.reduction, ranks)] {
-                 return ncclReduceScatter(input, output, outputs, wire.type, op,
-                                          comm, stream);
-               });
+    return ADD_NCCL(ncclReduceScatter, input, output, outputs, wire.type, op);
   case COMMSCHED_ALL_REDUCE:
-    return add("ncclAllReduce", [=, op = getReduction(*site.reduction, ranks)] {
-      return ncclAllReduce(input, output, inputs, wire.type, op, comm, stream);
-    });
+    return ADD_NCCL(ncclAllReduce, input, output, inputs, wire.type, op);
   case COMMSCHED_BROADCAST:
     // Ranks other than the root need not give an input.
-    if (launch.group->rank != site.peer)
-      input = output;
-    return add("ncclBroadcast", [=, root = site.peer] {
-      return ncclBroadcast(input, output, outputs, wire.type, root, comm,
-                           stream);
-    });
+    return ADD_NCCL(ncclBroadcast,
+                    launch.group->rank == site.peer ? input : output, output,
+                    outputs, wire.type, site.peer);
   case COMMSCHED_ALL_TO_ALL:
     return allToAll(launch, index, wire);
   case COMMSCHED_SEND:
-    return send(input, launch.getTensors()[index].inputs, wire, site.peer);
+    return send(input, tensor.inputs, wire, site.peer);
   case COMMSCHED_RECV:
-    return receive(output, launch.getTensors()[index].outputs, wire, site.peer);
+    return receive(output, tensor.outputs, wire, site.peer);
   case COMMSCHED_PERMUTE:
   case COMMSCHED_BARRIER:
   case COMMSCHED_OFFLOAD:
@@ -268,9 +249,8 @@ Status CallCollector::collect(const Launch &launch) {
     WireType wire = getWireType(tensor.element);
     if (!isAligned(launch, i, wire.bytes)) {
       if (site.reduction)
-        return "'nccl' cannot reduce " + tensor.element.name +
-               " at addresses that are no multiples of " +
-               std::to_string(wire.bytes);
+        return concat("'nccl' cannot reduce ", tensor.element.name,
+                      " at addresses that are no multiples of ", wire.bytes);
       wire = getByteWireType(tensor.element);
     }
     if (site.kind == COMMSCHED_PERMUTE) {

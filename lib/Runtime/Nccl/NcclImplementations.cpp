@@ -5,10 +5,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What NCCL needs for the implementation of a group: the configuration of its
+// communicator, and, for copy engines and kernels on symmetric memory, a
+// window: memory at the same offsets on all ranks, which they have registered
+// together. Collectives outside of a window would run as NCCL's usual kernels
+// without notice.
+//
+// Buffers of a program do not lie in windows. A group has one window for the
+// tensors of one launch, since its stream carries out one launch after the
+// other: what is sent is copied in before the calls of NCCL, and what is
+// received copied out after them, both on the stream of the group.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Nccl/NcclImplementations.h"
+#include "Nccl/NcclBackend.h"
 
-#include "Nccl/CudaResources.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -32,10 +44,9 @@ commsched::runtime::nccl::makeConfig(const Implementation &implementation) {
   return config;
 }
 
-std::string commsched::runtime::nccl::formatVersion(int version) {
-  return std::to_string(version / 10000) + "." +
-         std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+/// "2.27.3" for 22703, as ncclGetVersion codes it.
+static std::string formatVersion(int version) {
+  return concat(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
 /// The first version that has the method.
@@ -70,14 +81,14 @@ static std::string listKinds(const std::vector<commsched_kind> &kinds) {
   return text;
 }
 
-Status commsched::runtime::nccl::checkImplementation(
-    const Implementation &implementation, const Site &site, int version) {
+Status NcclBackend::checkImplementation(const Implementation &implementation,
+                                        const Site &site) const {
   if (!needsWindow(implementation))
     return Status();
   int first = getFirstVersion(implementation.method);
-  if (version < first)
+  if (ncclVersion < first)
     return "needs NCCL " + formatVersion(first) + ", but " +
-           formatVersion(version) + " is loaded";
+           formatVersion(ncclVersion) + " is loaded";
   std::vector<commsched_kind> kinds = getKinds(implementation.method);
   if (std::find(kinds.begin(), kinds.end(), site.kind) == kinds.end())
     return "carries out " + listKinds(kinds) + " only";
@@ -87,18 +98,6 @@ Status commsched::runtime::nccl::checkImplementation(
           site.tensors.begin(), site.tensors.end(),
           [](const Tensor &tensor) { return !tensor.inputSplits.empty(); }))
     return std::string("carries out all_to_all in equal parts only");
-  return Status();
-}
-
-Status
-commsched::runtime::nccl::checkNodes(const Group &group,
-                                     const std::vector<std::string> &nodes) {
-  for (int32_t rank : group.members)
-    if (nodes[rank] != nodes[group.members[0]])
-      return "takes ranks on one node, but rank " +
-             std::to_string(group.members[0]) + " is on '" +
-             nodes[group.members[0]] + "' and rank " + std::to_string(rank) +
-             " on '" + nodes[rank] + "'";
   return Status();
 }
 
@@ -139,10 +138,10 @@ Launch commsched::runtime::nccl::moveIntoWindow(const Launch &launch,
   return moved;
 }
 
-Status commsched::runtime::nccl::copyWindow(const Launch &inWindow,
-                                            const Launch &launch, bool isInput,
-                                            cudaStream_t stream,
-                                            int64_t &bytes) {
+Status NcclBackend::copyWindow(const Channel &channel, const Launch &launch,
+                               bool isInput) {
+  Launch inWindow = moveIntoWindow(launch, channel.window.buffer);
+  int64_t bytes = 0;
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
     const Tensor &tensor = launch.getTensors()[i];
     int64_t count = isInput ? tensor.getInputBytes() : tensor.getOutputBytes();
@@ -153,7 +152,8 @@ Status commsched::runtime::nccl::copyWindow(const Launch &inWindow,
         isInput ? const_cast<void *>(inWindow.inputs[i]) : launch.outputs[i];
     const void *source = isInput ? launch.inputs[i] : inWindow.outputs[i];
     COMMSCHED_TRY(CALL_CUDA(cudaMemcpyAsync, target, source, count,
-                            cudaMemcpyDeviceToDevice, stream));
+                            cudaMemcpyDeviceToDevice, channel.stream));
   }
+  recorder.addStagedBytes(bytes);
   return Status();
 }

@@ -13,10 +13,8 @@
 
 #include "Nccl/NcclBackend.h"
 
-#include "Core/EmulatedData.h"
 #include "Core/Sites.h"
 #include "Nccl/Kernels.h"
-#include "Nccl/NcclImplementations.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -35,14 +33,9 @@ static Status atStart(const Launch &launch, const Status &status) {
          status.getMessage();
 }
 
-std::unique_ptr<Request> NcclBackend::start(Launch given, Status &status) {
+std::unique_ptr<Request> NcclBackend::start(Launch launch, Status &status) {
   auto request = std::make_unique<NcclRequest>();
-  request->state = launch(given, status);
-  return request->state ? std::move(request) : nullptr;
-}
-
-LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
-  auto state = std::make_shared<LaunchState>();
+  LaunchStatePtr &state = request->state = std::make_shared<LaunchState>();
   state->launch = launch;
   status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
   if (status)
@@ -57,12 +50,11 @@ LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
     else
       status = enqueue(channel, {state});
   }
-  if (status) {
-    reportProgress(channel);
-    return state;
-  }
   status = atStart(launch, status);
-  return nullptr;
+  if (!status)
+    return nullptr;
+  reportProgress(channel);
+  return request;
 }
 
 /// Launches that other ranks wait for go first. A launch that NCCL still
@@ -139,24 +131,18 @@ Status NcclBackend::enqueue(Channel &channel,
     const Launch &launch = states.front()->launch;
     inWindow = moveIntoWindow(launch, channel.window.buffer);
     launches = {&inWindow};
-    int64_t bytes = 0;
-    COMMSCHED_TRY(
-        copyWindow(inWindow, launch, /*isInput=*/true, channel.stream, bytes));
-    recorder.addStagedBytes(bytes);
+    COMMSCHED_TRY(copyWindow(channel, launch, /*isInput=*/true));
   }
-  if (Status status = nccl::enqueue(launches, target); !status)
-    return giveUp(status);
-  bool settled = false;
-  return trySettle(settled);
+  COMMSCHED_TRY(orGiveUp(nccl::enqueue(launches, target)));
+  return trySettle();
 }
 
-Status NcclBackend::trySettle(bool &settled) {
-  settled = unsettled.empty();
-  if (settled)
+Status NcclBackend::trySettle() {
+  if (unsettled.empty())
     return Status();
+  bool settled = false;
   Channel &channel = getChannel(*unsettled.front()->launch.group);
-  if (Status status = communicators.isSettled(channel.comm, settled); !status)
-    return giveUp(status);
+  COMMSCHED_TRY(orGiveUp(isSettled(channel.comm, settled)));
   return settled ? finishEnqueuing() : Status();
 }
 
@@ -164,10 +150,8 @@ Status NcclBackend::settle(Deadline deadline) {
   if (unsettled.empty())
     return Status();
   Channel &channel = getChannel(*unsettled.front()->launch.group);
-  if (Status status = communicators.settle(
-          channel.comm, watch(deadline, [this] { return describeStuck(); }));
-      !status)
-    return giveUp(status);
+  COMMSCHED_TRY(orGiveUp(settle(
+      channel.comm, watch(deadline, [this] { return describeStuck(); }))));
   return finishEnqueuing();
 }
 
@@ -175,13 +159,9 @@ Status NcclBackend::finishEnqueuing() {
   std::vector<LaunchStatePtr> states = std::move(unsettled);
   unsettled.clear();
   Channel &channel = getChannel(*states.front()->launch.group);
-  if (channel.window.buffer) {
-    const Launch &launch = states.front()->launch;
-    int64_t bytes = 0;
-    COMMSCHED_TRY(copyWindow(moveIntoWindow(launch, channel.window.buffer),
-                             launch, /*isInput=*/false, channel.stream, bytes));
-    recorder.addStagedBytes(bytes);
-  }
+  if (channel.window.buffer)
+    COMMSCHED_TRY(
+        copyWindow(channel, states.front()->launch, /*isInput=*/false));
   Event end;
   COMMSCHED_TRY(events.record(channel.stream, end));
   for (const LaunchStatePtr &state : states) {
@@ -217,7 +197,7 @@ bool NcclBackend::test(Request &request, Status &status) {
   if (status)
     status = flush();
   if (status)
-    status = trySettle(passed);
+    status = trySettle();
   if (status && state.end)
     status = queryEvent(state.end, passed);
   return status && state.end && passed;
@@ -243,8 +223,7 @@ Status NcclBackend::wait(Request &request, Deadline deadline) {
 Status NcclBackend::poll() {
   COMMSCHED_TRY(bootstrap->getFailure());
   COMMSCHED_TRY(flush());
-  bool settled = false;
-  return trySettle(settled);
+  return trySettle();
 }
 
 //===----------------------------------------------------------------------===//
@@ -294,21 +273,6 @@ Status NcclBackend::emulate(const Operator &op, const void *const *inputs,
   return Status();
 }
 
-static std::optional<FloatType> getFloatType(commsched_type type) {
-  switch (type) {
-  case COMMSCHED_F16:
-    return FloatType::F16;
-  case COMMSCHED_BF16:
-    return FloatType::BF16;
-  case COMMSCHED_F32:
-    return FloatType::F32;
-  case COMMSCHED_F64:
-    return FloatType::F64;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// Copies rows of `width` bytes, on the GPU or in pinned memory.
 static Status copyBytes(const StridedCopy &copy, int64_t width,
                         cudaStream_t stream) {
@@ -345,24 +309,21 @@ Status NcclBackend::copy(const StridedCopy &copy) {
                      copy.rowElements *
                          (copy.targetType ? getByteSize(*copy.targetType) : 1),
                      computeStream);
-  std::optional<FloatType> target, source;
-  if (copy.targetType && copy.sourceType) {
-    target = getFloatType(*copy.targetType);
-    source = getFloatType(*copy.sourceType);
-  }
+  cudaError_t code = cudaErrorNotSupported;
+  if (copy.targetType && copy.sourceType)
+    code = launchConvert(*copy.targetType, *copy.sourceType,
+                         {static_cast<char *>(copy.target),
+                          static_cast<const char *>(copy.source),
+                          copy.targetStride, copy.sourceStride, copy.rows,
+                          copy.rowElements},
+                         computeStream);
   auto name = [](std::optional<commsched_type> type) {
     return type ? getName(*type) : "bytes";
   };
-  if (!target || !source)
-    return std::string("'nccl' cannot convert ") + name(copy.sourceType) +
-           " to " + name(copy.targetType);
-  return checkCuda(
-      launchConvert(*target, *source,
-                    {static_cast<char *>(copy.target),
-                     static_cast<const char *>(copy.source), copy.targetStride,
-                     copy.sourceStride, copy.rows, copy.rowElements},
-                    computeStream),
-      "the kernel of a conversion");
+  if (code == cudaErrorNotSupported)
+    return concat("'nccl' cannot convert ", name(copy.sourceType), " to ",
+                  name(copy.targetType));
+  return checkCuda(code, "the kernel of a conversion");
 }
 
 Status NcclBackend::zero(void *target, int64_t bytes) {
@@ -370,28 +331,10 @@ Status NcclBackend::zero(void *target, int64_t bytes) {
   return CALL_CUDA(cudaMemsetAsync, target, 0, bytes, computeStream);
 }
 
-void *NcclBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
-  return memory.allocate(bytes, alignment, status);
-}
-
-bool NcclBackend::mayRelease() {
-  bool idle = false;
-  return (!hasGivenUp && waitForIdle(getDeadline())) || (isIdle(idle) && idle);
-}
-
 void NcclBackend::release(void *buffer) {
+  bool idle = false;
   // Better lost than taken from work that cannot be stopped.
-  if (mayRelease())
-    memory.release(buffer);
-}
-
-void *NcclBackend::allocateHost(int64_t bytes, int64_t alignment,
-                                Status &status) {
-  return memory.allocateHost(bytes, alignment, status);
-}
-
-void NcclBackend::releaseHost(void *buffer) {
-  if (mayRelease())
+  if ((!hasGivenUp && waitForIdle(getDeadline())) || (isIdle(idle) && idle))
     memory.release(buffer);
 }
 
@@ -432,13 +375,9 @@ Status NcclBackend::beginStep() {
   COMMSCHED_TRY(waitForIdle(deadline));
   // The hosts have met, but not to the microsecond. This barrier also makes the
   // GPUs' clocks start together.
-  ncclComm_t world = communicators.getWorld();
-  if (Status status = enqueueBarrier({world, computeStream, scratch}); !status)
-    return giveUp(status);
-  if (Status status = communicators.settle(
-          world, watch(deadline, [this] { return describeStuck(); }));
-      !status)
-    return giveUp(status);
+  COMMSCHED_TRY(orGiveUp(enqueueBarrier({world, computeStream, scratch})));
+  COMMSCHED_TRY(orGiveUp(
+      settle(world, watch(deadline, [this] { return describeStuck(); }))));
   return events.record(computeStream, stepBegin);
 }
 

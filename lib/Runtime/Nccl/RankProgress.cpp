@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Nccl/RankProgress.h"
+#include "Nccl/NcclBackend.h"
 
 #include "Core/Sites.h"
 
@@ -100,27 +100,15 @@ RankStates
 commsched::runtime::nccl::findMissing(const Launch &launch,
                                       const std::vector<Standing> &standings) {
   // Transfers have no other member.
-  const Group &group = *launch.group;
-  bool toPeer = isPointToPoint(launch.site->kind);
-  RankStates missing;
-  for (size_t place = 0; place < group.members.size(); ++place) {
-    int32_t rank = group.members[place];
-    if (static_cast<int32_t>(place) == group.rank ||
-        (toPeer && static_cast<int32_t>(place) != launch.site->peer))
-      continue;
+  return describeEach(getPartners(launch), [&](int32_t rank) -> std::string {
     const Standing &standing = standings[rank];
-    if (!standing.absence.empty()) {
-      missing.emplace_back(rank, standing.absence);
-      continue;
-    }
+    if (!standing.absence.empty())
+      return standing.absence;
     OtherProgress progress(standing);
-    std::string text =
-        toPeer ? "has not matched it" + quoteLast(progress.last, nothingElse)
+    return isPointToPoint(launch.site->kind)
+               ? "has not matched it" + quoteLast(progress.last, nothingElse)
                : progress.compare(launch);
-    if (!text.empty())
-      missing.emplace_back(rank, text);
-  }
-  return missing;
+  });
 }
 
 RankStates

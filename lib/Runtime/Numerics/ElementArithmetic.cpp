@@ -25,8 +25,8 @@ Status commsched::runtime::checkConversion(commsched_type target,
                                            commsched_type source) {
   if (!isComplex(source) || isComplex(target))
     return Status();
-  return std::string("cannot convert '") + getName(source) + "' to '" +
-         getName(target) + "'";
+  return concat("cannot convert '", getName(source), "' to '", getName(target),
+                "'");
 }
 
 template <class T, class S>
@@ -143,42 +143,41 @@ static void dispatch(commsched_type type, commsched_reduction reduction,
   dispatchType(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     constexpr bool isBool = std::is_same_v<T, Bool>;
+    constexpr bool isInteger = isBool || std::is_integral_v<T>;
+    auto callIf = [&](auto exists, auto op) {
+      if constexpr (exists.value)
+        function(tag, op);
+    };
     switch (reduction) {
     case COMMSCHED_SUM:
+      return callIf(std::bool_constant<!isBool>(), Sum());
     case COMMSCHED_AVG:
-      if constexpr (!isBool)
-        function(tag, Sum());
-      break;
+      return callIf(std::bool_constant<!isInteger>(), Sum());
     case COMMSCHED_PROD:
-      if constexpr (!isBool)
-        function(tag, Prod());
-      break;
+      return callIf(std::bool_constant<!isBool>(), Prod());
     case COMMSCHED_MIN:
-      if constexpr (isBool)
-        function(tag, std::bit_and<>());
-      else if constexpr (!isComplexType<T>)
-        function(tag, Extreme<false>());
-      break;
+      return callIf(std::bool_constant<!isComplexType<T>>(), Extreme<false>());
     case COMMSCHED_MAX:
-      if constexpr (isBool)
-        function(tag, std::bit_or<>());
-      else if constexpr (!isComplexType<T>)
-        function(tag, Extreme<true>());
-      break;
+      return callIf(std::bool_constant<!isComplexType<T>>(), Extreme<true>());
     case COMMSCHED_BAND:
-      if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, std::bit_and<>());
-      break;
+      return callIf(std::bool_constant<isInteger>(), std::bit_and<>());
     case COMMSCHED_BOR:
-      if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, std::bit_or<>());
-      break;
+      return callIf(std::bool_constant<isInteger>(), std::bit_or<>());
     case COMMSCHED_BXOR:
-      if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, std::bit_xor<>());
-      break;
+      return callIf(std::bool_constant<isInteger>(), std::bit_xor<>());
     }
   });
+}
+
+Status commsched::runtime::checkReduction(const ElementType &element,
+                                          commsched_reduction reduction) {
+  bool exists = false;
+  if (element.type)
+    dispatch(*element.type, reduction, [&](auto, auto) { exists = true; });
+  if (exists)
+    return Status();
+  return concat("reduction '", getName(reduction),
+                "' is not defined for type '", element.name, "'");
 }
 
 /// Integers have no average.

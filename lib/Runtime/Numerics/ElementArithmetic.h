@@ -38,6 +38,13 @@ void convertElements(void *target, commsched_type targetType,
 /// Carries out the copy; errors as of `checkConversion`.
 Status copyRows(const StridedCopy &copy);
 
+/// An error that names both if elements cannot be reduced by `reduction`. i1
+/// reduces by band, bor, bxor, min (and) and max (or); avg needs floating-point
+/// or complex numbers, band, bor and bxor integers; complex numbers have no min
+/// and max; elements without a type have no reduction.
+Status checkReduction(const ElementType &element,
+                      commsched_reduction reduction);
+
 /// target = target op source, each result rounded to the type. For avg it adds:
 /// `divideElements` follows once all are added.
 void accumulate(commsched_type type, commsched_reduction reduction,

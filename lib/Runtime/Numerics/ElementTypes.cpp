@@ -8,26 +8,19 @@
 
 #include "Numerics/ElementTypes.h"
 
+#include "Numerics/Elements.h"
+
 #include <algorithm>
 #include <cassert>
 #include <iterator>
 
 using namespace commsched::runtime;
 
-namespace {
-struct TypeInfo {
-  const char *name;
-  int64_t bytes;
-};
-} // namespace
-
 /// In the order of commsched_type.
-static const TypeInfo typeInfos[] = {
-    {"i1", 1},           {"i8", 1},       {"i16", 2},    {"i32", 4},
-    {"i64", 8},          {"ui8", 1},      {"ui16", 2},   {"ui32", 4},
-    {"ui64", 8},         {"f8E4M3FN", 1}, {"f8E5M2", 1}, {"f16", 2},
-    {"bf16", 2},         {"f32", 4},      {"f64", 8},    {"complex<f32>", 8},
-    {"complex<f64>", 16}};
+static const char *const typeNames[] = {
+    "i1",   "i8",   "i16",  "i32",          "i64",         "ui8",
+    "ui16", "ui32", "ui64", "f8E4M3FN",     "f8E5M2",      "f16",
+    "bf16", "f32",  "f64",  "complex<f32>", "complex<f64>"};
 
 /// In the order of commsched_kind.
 static const char *const kindNames[] = {
@@ -39,14 +32,17 @@ static const char *const kindNames[] = {
 static const char *const reductionNames[] = {"sum", "avg",  "prod", "min",
                                              "max", "band", "bor",  "bxor"};
 
-static_assert(std::size(typeInfos) == COMMSCHED_COMPLEX_F64 + 1 &&
+/// In the order of Method.
+static const char *const methodNames[] = {"nccl", "copy-engine", "symmetric"};
+
+static_assert(std::size(typeNames) == COMMSCHED_COMPLEX_F64 + 1 &&
                   std::size(kindNames) == COMMSCHED_RELOAD + 1 &&
                   std::size(reductionNames) == COMMSCHED_BXOR + 1,
               "a number without a name");
 
 const char *commsched::runtime::getName(commsched_type type) {
   assert(isType(type));
-  return typeInfos[type].name;
+  return typeNames[type];
 }
 
 const char *commsched::runtime::getName(commsched_kind kind) {
@@ -57,7 +53,10 @@ const char *commsched::runtime::getName(commsched_reduction reduction) {
   return reductionNames[reduction];
 }
 
-/// The number of a kind or a reduction.
+const char *commsched::runtime::getName(Method method) {
+  return methodNames[static_cast<int>(method)];
+}
+
 template <class Number, size_t Count>
 static std::optional<Number> findName(const char *const (&names)[Count],
                                       const std::string &name) {
@@ -79,19 +78,23 @@ commsched::runtime::parseReduction(const std::string &name) {
 
 std::optional<commsched_type>
 commsched::runtime::parseType(const std::string &name) {
-  for (size_t i = 0; i < std::size(typeInfos); ++i)
-    if (name == typeInfos[i].name)
-      return static_cast<commsched_type>(i);
-  return std::nullopt;
+  return findName<commsched_type>(typeNames, name);
+}
+
+std::optional<Method> commsched::runtime::parseMethod(const std::string &name) {
+  return findName<Method>(methodNames, name);
 }
 
 bool commsched::runtime::isType(int32_t type) {
-  return type >= 0 && type < static_cast<int32_t>(std::size(typeInfos));
+  return type >= 0 && type < static_cast<int32_t>(std::size(typeNames));
 }
 
 int64_t commsched::runtime::getByteSize(commsched_type type) {
   assert(isType(type));
-  return typeInfos[type].bytes;
+  int64_t bytes = 0;
+  dispatchType(type,
+               [&](auto tag) { bytes = sizeof(typename decltype(tag)::Type); });
+  return bytes;
 }
 
 bool commsched::runtime::isInteger(commsched_type type) {
@@ -123,34 +126,4 @@ Status commsched::runtime::parseElementType(const std::string &name,
     return "unknown element type '" + name + "'";
   element.bytes = bytes;
   return Status();
-}
-
-Status commsched::runtime::checkReduction(const ElementType &element,
-                                          commsched_reduction reduction) {
-  bool exists = false;
-  if (element.type) {
-    bool isBool = *element.type == COMMSCHED_I1;
-    switch (reduction) {
-    case COMMSCHED_SUM:
-    case COMMSCHED_PROD:
-      exists = !isBool;
-      break;
-    case COMMSCHED_AVG:
-      exists = !isInteger(*element.type);
-      break;
-    case COMMSCHED_MIN:
-    case COMMSCHED_MAX:
-      exists = !isComplex(*element.type);
-      break;
-    case COMMSCHED_BAND:
-    case COMMSCHED_BOR:
-    case COMMSCHED_BXOR:
-      exists = isInteger(*element.type);
-      break;
-    }
-  }
-  if (exists)
-    return Status();
-  return std::string("reduction '") + getName(reduction) +
-         "' is not defined for type '" + element.name + "'";
 }

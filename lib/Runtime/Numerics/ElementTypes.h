@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The names that program descriptions use for element types, reductions and
-// kinds of collectives, the sizes of the types, and the reductions that each
-// type has. All backends use these functions, so that they agree.
+// The names that program descriptions use for element types, reductions, kinds
+// of collectives and methods, and the sizes of the types. All backends use
+// these functions, so that they agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,12 @@ namespace commsched::runtime {
 const char *getName(commsched_type type);
 const char *getName(commsched_kind kind);
 const char *getName(commsched_reduction reduction);
+const char *getName(Method method);
 
 std::optional<commsched_type> parseType(const std::string &name);
 std::optional<commsched_kind> parseKind(const std::string &name);
 std::optional<commsched_reduction> parseReduction(const std::string &name);
+std::optional<Method> parseMethod(const std::string &name);
 
 /// Whether `type` is one of commsched_type: C callers pass any integer.
 bool isType(int32_t type);
@@ -39,13 +41,6 @@ bool isComplex(commsched_type type);
 
 /// Also understands "bytes<T>", which has no type but a size.
 Status parseElementType(const std::string &name, ElementType &element);
-
-/// An error that names both if elements cannot be reduced by `reduction`. i1
-/// reduces by band, bor, bxor, min (and) and max (or); avg needs floating-point
-/// or complex numbers, band, bor and bxor integers; complex numbers have no min
-/// and max; elements without a type have no reduction.
-Status checkReduction(const ElementType &element,
-                      commsched_reduction reduction);
 
 } // namespace commsched::runtime
 

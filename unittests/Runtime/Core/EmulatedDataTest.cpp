@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/EmulatedData.h"
+#include "CommSched/Runtime/Backend.h"
 
 #include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"

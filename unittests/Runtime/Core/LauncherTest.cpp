@@ -54,8 +54,7 @@ TEST(Launcher, ReadsTheEnvironment) {
     const char *backend = nullptr;
     int32_t rank = -1, numRanks = -1;
   } const cases[] = {
-      {"", "no launcher says which rank this is: neither "
-           "OMPI_COMM_WORLD_RANK nor PMI_RANK nor RANK is set"},
+      {"", "0 of 1, local -1"},
       {"RANK=3", "WORLD_SIZE is not set, but RANK is"},
       {"RANK=3 WORLD_SIZE=8", "3 of 8, local -1"},
       {"RANK=3 WORLD_SIZE=8 LOCAL_RANK=1", "3 of 8, local 1"},
@@ -86,11 +85,11 @@ TEST(Launcher, ReadsTheEnvironment) {
       options.backend = backend;
     options.rank = rank;
     options.num_ranks = numRanks;
-    LaunchedRank result;
+    commsched_launcher result;
     Status status = findLaunchedRank(options, result);
     EXPECT_EQ(status ? std::to_string(result.rank) + " of " +
-                           std::to_string(result.numRanks) + ", local " +
-                           std::to_string(result.localRank)
+                           std::to_string(result.num_ranks) + ", local " +
+                           std::to_string(result.local_rank)
                      : status.getMessage(),
               found)
         << variables;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/ProgramComparison.h"
+#include "Core/Program.h"
 
 #include "../SiteText.h"
 

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/MpiTypes.h"
+#include "Mpi/MpiCollectives.h"
 
 #include <cstdio>
 #include <cstdlib>
