@@ -330,6 +330,7 @@ TEST(CyclicOrder, UnrollingRunsOnlyRepetitionsThatExist) {
   EXPECT_EQ(unroll(schedule, 3), Order({0, 1, 2, 3, 4, 5, 6, 7, 8}));
   schedule.order = {0, 1, 2};
   EXPECT_EQ(unroll(schedule, 2), Order({0, 1, 3, 4, 2, 5}));
+  EXPECT_EQ(CyclicOrder().depth(), 1);
 }
 
 TEST(CyclicOrder, APeriodProblemNeedsWholeCollectives) {

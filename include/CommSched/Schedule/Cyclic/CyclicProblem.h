@@ -96,7 +96,7 @@ struct CyclicOrder {
   Order order;
 
   /// The number of repetitions that are in progress at once: the largest stage
-  /// plus 1.
+  /// plus 1; 1 without operations.
   int32_t depth() const;
 };
 
