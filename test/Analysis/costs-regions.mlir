@@ -22,13 +22,13 @@ func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 
-// Nobody knows how often: once.
+// Only a hint says how often.
 func.func @loop_of_unknown_length(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
     "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
-  } {test.ns = 5}
+  } {test.ns = 15, commsched.trip_count = 3}
   return
 }
 
@@ -85,7 +85,7 @@ func.func @regions_in_sequence(%c: i1) {
   } do {
     "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
     scf.yield
-  } attributes {test.ns = 12}
+  } attributes {test.ns = 12, commsched.trip_count = 1}
   return
 }
 

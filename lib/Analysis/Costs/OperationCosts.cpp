@@ -521,6 +521,10 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
     for (Operation &nested : region->getOps())
       if (!costs.price(&nested).isKnown())
         return explainUnknownCost(costs, &nested);
+  if (getRegionUse(op) == RegionUse::Loop)
+    return "how many iterations " + name +
+           " has is not known, so that it counts once; '" +
+           tripCountAttrName.str() + "' on it gives their number";
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (collective && failed(collective.getProcessGroup(costs.getSymbolTables())))
     return "the group of " + name + " is not known";

@@ -237,18 +237,30 @@ static Block *getPipelinedBody(Operation *op) {
   return isOne ? &op->getRegion(0).front() : nullptr;
 }
 
+OperationPrice OperationCosts::priceLoop(Operation *op) {
+  TripCount trips = getTripCount(op);
+  OperationPrice price;
+  if (Block *body = getPipelinedBody(op)) {
+    price = pricePipelined(*body, trips.count);
+  } else {
+    price = priceOnce(op, /*blocks=*/nullptr);
+    repeat(price, trips.count);
+  }
+  // What is known of one iteration says little about all of them.
+  if (trips.source == TripCount::Source::Assumed) {
+    price.numAssumed = price.numOps;
+    price.measuredNs = price.numMeasured = price.numPinned = 0;
+  }
+  return price;
+}
+
 OperationPrice OperationCosts::priceRegions(Operation *op) {
   RegionUse use = getRegionUse(op);
   if (use == RegionUse::Loop)
-    if (Block *body = getPipelinedBody(op))
-      return pricePipelined(*body, getTripCount(op).count);
+    return priceLoop(op);
   OperationPrice price = priceOnce(op, /*blocks=*/nullptr);
   if (use == RegionUse::Once || use == RegionUse::Branch)
     return price;
-  if (use == RegionUse::Loop) {
-    repeat(price, getTripCount(op).count);
-    return price;
-  }
   // The region may be a combiner that runs once an element, as a reduction's.
   OperationPrice whole = estimateBytes(op);
   return whole.timeNs > price.timeNs ? whole : price;

@@ -115,7 +115,8 @@ public:
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
   /// None when the time of `op`, or of an operation in its regions, would be a
-  /// stand-in; sums that do not fit saturate at INT64_MAX.
+  /// stand-in, or how often a loop runs is not known; sums that do not fit
+  /// saturate at INT64_MAX.
   std::optional<int64_t> estimateNs(Operation *op);
 
   /// The measured profile's answer, else the operation's own known time, else
@@ -177,6 +178,7 @@ private:
   OperationPrice estimateOwnCost(CostOpInterface op);
   std::optional<OperationPrice> estimateProduct(CostOpInterface op,
                                                 double flops, int64_t bytes);
+  OperationPrice priceLoop(Operation *op);
   OperationPrice priceRegions(Operation *op);
   OperationPrice priceOnce(Operation *op, SmallVectorImpl<Block *> *blocks);
   OperationPrice priceBlock(Block &block);
