@@ -225,6 +225,14 @@ readConstant(Value value) {
                            : number.getSExtValue());
 }
 
+/// Whether a constant like that of `constant` can be `number`.
+static bool fitsElement(Operation *constant, int64_t number) {
+  Type type = getElementTypeOrSelf(constant->getResult(0));
+  unsigned width = type.getIntOrFloatBitWidth();
+  return type.isUnsignedInteger() ? number >= 0 && llvm::isUIntN(width, number)
+                                  : llvm::isIntN(width, number);
+}
+
 std::optional<StableHloLoop>
 StableHloLoop::read(Operation *loop, LoopProblem::DeclineFunction decline) {
   auto refuse = [&](Location where, const Twine &reason) {
@@ -254,13 +262,16 @@ StableHloLoop::read(Operation *loop, LoopProblem::DeclineFunction decline) {
   result.compare = getProducer(ends.getOperand(0), "stablehlo.compare", 2);
   if (!result.compare)
     return decides(ends.getOperand(0));
-  Attribute direction = getAnyAttribute(result.compare, "comparison_direction");
+  std::string direction =
+      llvm::to_string(getAnyAttribute(result.compare, "comparison_direction"));
+  auto isCompared = [&](StringRef by) {
+    return StringRef(direction).contains(("comparison_direction " + by).str());
+  };
+  result.includesEnd = isCompared("LE");
   auto counter = dyn_cast<BlockArgument>(result.compare->getOperand(0));
   auto end = readConstant(result.compare->getOperand(1));
-  if (!direction ||
-      !StringRef(llvm::to_string(direction))
-           .contains("comparison_direction LT") ||
-      !counter || counter.getOwner() != &condition || !end)
+  if ((!isCompared("LT") && !result.includesEnd) || !counter ||
+      counter.getOwner() != &condition || !end)
     return decides(ends.getOperand(0));
   unsigned number = counter.getArgNumber();
   Block &body = loop->getRegion(1).front();
@@ -276,13 +287,18 @@ StableHloLoop::read(Operation *loop, LoopProblem::DeclineFunction decline) {
     return refuse(ends.getLoc(), "its step is not a positive constant");
   std::tie(result.firstConstant, result.first) = *first;
   std::tie(result.stepConstant, result.step) = *step;
-  bool overflows = false;
-  APInt distance = APInt(64, end->second, true)
-                       .ssub_ov(APInt(64, result.first, true), overflows);
+  int64_t length = 0, last = 0;
+  bool overflows =
+      llvm::SubOverflow(end->second, result.first, length) ||
+      llvm::AddOverflow<int64_t>(length, result.includesEnd, length);
+  length = std::max<int64_t>(length, 0);
+  result.count = length / result.step + (length % result.step > 0);
+  // A counter that wraps around goes on.
+  overflows |= llvm::MulOverflow(result.count, result.step, last) ||
+               llvm::AddOverflow(last, result.first, last) ||
+               !fitsElement(end->first, last);
   if (overflows)
     return refuse(ends.getLoc(), "it has too many iterations");
-  int64_t length = std::max<int64_t>(distance.getSExtValue(), 0);
-  result.count = length / result.step + (length % result.step > 0);
   return result;
 }
 
@@ -384,7 +400,7 @@ void StableHloLoop::write(scf::ForOp loop) const {
   mapping.map(compare->getOperand(0), condition->getArgument(0));
   mapping.map(compare->getOperand(1),
               makeConstant(builder, compare->getOperand(1).getDefiningOp(),
-                           first + periods * step));
+                           first + (periods - includesEnd) * step));
   makeReturn(builder, compare->getBlock()->getTerminator(),
              builder.clone(*compare, mapping)->getResults());
 

@@ -59,8 +59,8 @@ bool isStableHloWhile(Operation *op);
 /// Whether `op` repeats its regions: a loop of MLIR's, or a `stablehlo.while`.
 bool isLoop(Operation *op);
 
-/// A `stablehlo.while` that compares a counter with a constant by LT, and adds
-/// a positive constant to it.
+/// A `stablehlo.while` that compares a counter with a constant by LT or LE, and
+/// adds a positive constant to it.
 class StableHloLoop {
 public:
   /// None, after a call of `decline`, if the loop does not count.
@@ -90,6 +90,8 @@ private:
   int64_t first = 0;
   int64_t step = 1;
   int64_t count = 0;
+  /// Whether the counter is compared by LE.
+  bool includesEnd = false;
 };
 
 } // namespace mlir::commsched

@@ -6,11 +6,22 @@
 // RUN: commsched-opt %s --convert-stablehlo-to-commsched -o /dev/null \
 // RUN:   --commsched-pipeline="memory-budget=0%% strict"
 
+// RUN: sed 's/dense<8> : tensor<i32>/dense<7> : tensor<i32>/; s/direction LT/direction LE/' %s \
+// RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops=memory-budget=400%% \
+// RUN:   --mlir-print-op-generic | FileCheck %s --check-prefix=LE
+// RUN: sed 's/dense<8> : tensor<i32>/dense<127> : tensor<i32>/; s/direction LT/direction LE/; s/tensor<i32>/tensor<i8>/g' %s \
+// RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops --remarks-filter=commsched \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRAPS
+
 // A scan over layers as JAX writes it, with what it calls inlined: a loop of
 // StableHLO remains one.
 
 // REMARK: LoopPipelined | {{.*}}Function=scan | {{.*}}Depth=2
 // REMARK: LoopKept | {{.*}}Function=until | {{.*}}: it may end early: stablehlo.compare decides, and not a comparison of a counter with a constant"
+
+// LE: dense<6> : tensor<i32>
+// LE-NEXT: "stablehlo.compare"{{.*}} LE>
+// WRAPS: LoopKept | {{.*}}Function=scan | {{.*}}: it has too many iterations"
 
 // CHECK:       ^bb0(%[[STACKED:.+]]: tensor<8x64x256xf32>, %[[X:.+]]: tensor<256x256xf32>):
 // CHECK:         "stablehlo.dynamic_slice"(%[[STACKED]],
