@@ -179,11 +179,11 @@ static void remarkSchedule(func::FuncOp function,
 std::string mlir::commsched::describeSplit(Operation *start,
                                            const SplitRegion &region,
                                            int64_t chunks) {
+  size_t computed = region.members.size() - 2 * region.collectives.size();
   return (describe(start) + ": split into " + Twine(chunks) +
-          " chunks together with " +
-          Twine(region.members.size() - 2 * region.collectives.size()) +
-          " operations of computation, " + Twine(region.numLarge) +
-          " of them large")
+          " chunks together with " + Twine(computed) +
+          (computed == 1 ? " operation" : " operations") + " of computation, " +
+          Twine(region.numLarge) + " of them large")
       .str();
 }
 

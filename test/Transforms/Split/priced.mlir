@@ -12,8 +12,8 @@
 // RUN:   | grep -o "count = [0-9]*.*of = \"[a-z]*\"" | sort > %t/scheduled
 // RUN: grep -o "count = [0-9]*.*of = \"[a-z]*\"" %t/split.mlir | sort | diff %t/scheduled -
 // RUN: commsched-opt %t/split.mlir --commsched-split -o - | diff %t/split.mlir -
-// SPLIT: CollectiveSplit | {{.*}}Chunks=8, RegionNsAfter={{.*}}commsched.all_gather 'gather': split into 8 chunks together with 1 operations
-// SPLIT: CollectiveSplit | {{.*}}commsched.reduce_scatter 'scatter': split into 8 chunks together with 1 operations
+// SPLIT: CollectiveSplit | {{.*}}Chunks=8, RegionNsAfter={{.*}}commsched.all_gather 'gather': split into 8 chunks together with 1 operation
+// SPLIT: CollectiveSplit | {{.*}}commsched.reduce_scatter 'scatter': split into 8 chunks together with 1 operation
 
 // REDEFINE: %{options} = max-chunks=3
 // RUN: %{run} FEW

@@ -34,7 +34,7 @@
 
 // SPLIT: BlockScheduled
 // SPLIT: CollectiveSplit | Category:commsched | Function=step | Chunks=[[N:[0-9]]],
-// SPLIT-SAME: commsched.all_gather 'gather': split into [[N]] chunks together with {{[0-9]+}} operations of computation, {{[1-9]}} of them large; alone they take {{[0-9]+}} ns instead of
+// SPLIT-SAME: commsched.all_gather 'gather': split into [[N]] chunks together with 1 operation of computation, {{[1-9]}} of them large; alone they take {{[0-9]+}} ns instead of
 // SPLIT: CollectiveSplit | {{.*}}commsched.reduce_scatter 'scatter': split into [[N]] chunks
 // IR: commsched.all_gather {{.*}}commsched.name = "gather.chunk0"
 // IR: commsched.reduce_scatter {{.*}}commsched.name = "scatter.chunk0"
