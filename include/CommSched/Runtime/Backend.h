@@ -73,6 +73,11 @@ template <class... Parts> std::string concat(const Parts &...parts) {
   return text;
 }
 
+/// The status, with `where` in front of its message if it is a failure.
+inline Status within(const std::string &where, const Status &status) {
+  return status ? status : where + ": " + status.getMessage();
+}
+
 /// Ends the calling function with the failure of a Status, if it is one.
 #define COMMSCHED_TRY(...)                                                     \
   do {                                                                         \

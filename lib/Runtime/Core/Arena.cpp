@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Arena.h"
+#include "Core/Rank.h"
 
 #include <algorithm>
 

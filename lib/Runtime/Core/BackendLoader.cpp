@@ -8,11 +8,11 @@
 
 #include "Core/BackendLoader.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -40,28 +40,20 @@ static std::vector<std::string> getFolders() {
   return folders;
 }
 
-static std::string getFileName(const std::string &name) {
-  std::string capital = name;
-  capital[0] =
-      static_cast<char>(std::toupper(static_cast<unsigned char>(capital[0])));
-  return prefix + capital + suffix;
+static std::string changeFirst(std::string name, int (*change)(int)) {
+  name[0] = static_cast<char>(change(static_cast<unsigned char>(name[0])));
+  return name;
 }
 
 std::vector<std::string> commsched::runtime::listBackends() {
+  static const std::regex pattern(prefix + "(.+)\\" + suffix);
   std::set<std::string> names;
   for (const std::string &folder : getFolders()) {
     std::error_code code;
     for (const auto &entry : fs::directory_iterator(folder, code)) {
       std::string file = entry.path().filename().string();
-      if (file.size() <= prefix.size() + suffix.size() ||
-          file.compare(0, prefix.size(), prefix) != 0 ||
-          file.compare(file.size() - suffix.size(), suffix.size(), suffix) != 0)
-        continue;
-      std::string name = file.substr(
-          prefix.size(), file.size() - prefix.size() - suffix.size());
-      name[0] =
-          static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
-      names.insert(name);
+      if (std::smatch match; std::regex_match(file, match, pattern))
+        names.insert(changeFirst(match[1], std::tolower));
     }
   }
   std::vector<std::string> list = {"local"};
@@ -79,7 +71,8 @@ static std::string findBackend(const std::string &name, Status &status) {
     isName &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   if (isName) {
     for (const std::string &folder : getFolders()) {
-      std::string path = (fs::path(folder) / getFileName(name)).string();
+      std::string file = prefix + changeFirst(name, std::toupper) + suffix;
+      std::string path = (fs::path(folder) / file).string();
       std::error_code code;
       if (fs::exists(path, code))
         return path;

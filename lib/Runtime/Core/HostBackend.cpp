@@ -11,8 +11,6 @@
 #include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 using namespace commsched::runtime;
 
@@ -66,33 +64,12 @@ HostBackend::HostBackend(const BackendConfig &config, int32_t rank,
 
 Status HostBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
 
-Status HostBackend::zero(void *target, int64_t bytes) {
-  std::memset(target, 0, bytes);
-  return Status();
-}
-
 void *HostBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
   void *buffer = nullptr;
   if (posix_memalign(&buffer, alignment, bytes) == 0)
     return buffer;
   status = "out of memory";
   return nullptr;
-}
-
-void HostBackend::release(void *buffer) { std::free(buffer); }
-
-Status HostBackend::upload(void *buffer, const void *host, int64_t bytes) {
-  std::memcpy(buffer, host, bytes);
-  return Status();
-}
-
-Status HostBackend::download(void *host, const void *buffer, int64_t bytes) {
-  std::memcpy(host, buffer, bytes);
-  return Status();
-}
-
-int64_t HostBackend::getStepNs(Clock::time_point time) const {
-  return std::chrono::nanoseconds(time - stepBegin).count();
 }
 
 Status HostBackend::endStep(int64_t &stepNs, Deadline deadline) {

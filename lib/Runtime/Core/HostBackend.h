@@ -21,6 +21,8 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -73,11 +75,19 @@ public:
   int32_t getNumRanks() const override { return numRanks; }
   Status checkHostCode(const std::string &) const override { return Status(); }
   Status copy(const StridedCopy &copy) override;
-  Status zero(void *target, int64_t bytes) override;
+  Status zero(void *target, int64_t bytes) override {
+    std::memset(target, 0, bytes);
+    return Status();
+  }
   void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
-  void release(void *buffer) override;
-  Status upload(void *buffer, const void *host, int64_t bytes) override;
-  Status download(void *host, const void *buffer, int64_t bytes) override;
+  void release(void *buffer) override { std::free(buffer); }
+  Status upload(void *buffer, const void *host, int64_t bytes) override {
+    std::memcpy(buffer, host, bytes);
+    return Status();
+  }
+  Status download(void *host, const void *buffer, int64_t bytes) override {
+    return upload(host, buffer, bytes);
+  }
   Status endStep(int64_t &stepNs, Deadline deadline) override;
   /// Waits for all requests, which may yet be waited for, and records them.
   Status synchronize(Deadline deadline) override;
@@ -87,7 +97,9 @@ protected:
                        int32_t numRanks = 1);
 
   /// Time since the step began.
-  int64_t getStepNs(Clock::time_point time) const;
+  int64_t getStepNs(Clock::time_point time) const {
+    return std::chrono::nanoseconds(time - stepBegin).count();
+  }
 
   /// Starts the copies of the transfer: if it has none, those of `launch` from
   /// its inputs to its outputs.

@@ -154,7 +154,7 @@ static Implementation readImplementation(const JsonReader &reader) {
   if (implementation.name.empty())
     reader.fail("'name' is empty");
   std::string method = reader.get("method").asString();
-  std::optional<Method> parsed = parseMethod(method);
+  std::optional<Method> parsed = parseName<Method>(method);
   if (!parsed)
     reader.fail("unknown method '", method,
                 "': it is nccl, copy-engine or symmetric");
@@ -169,35 +169,25 @@ static Implementation readImplementation(const JsonReader &reader) {
   return implementation;
 }
 
-namespace {
-/// The groups of one name.
-struct GroupsOfName {
-  /// The index of the first one.
-  size_t first = 0;
-  /// "" stands for none.
-  std::set<std::string> implementations;
-};
-} // namespace
-
 /// Fails if another group has the name and the implementation of the last one
-/// of `groups`, or its name and other ranks.
+/// of `groups`, or its name and other ranks. `firsts` has the first group of
+/// each name, `seen` the names with those of implementations, "" for none.
 static void checkName(const JsonReader &reader,
                       const std::vector<GroupDescription> &groups,
-                      std::map<std::string, GroupsOfName> &byName) {
+                      std::map<std::string, size_t> &firsts,
+                      std::set<std::pair<std::string, std::string>> &seen) {
   const GroupDescription &group = groups.back();
-  size_t index = groups.size() - 1;
-  GroupsOfName &namesakes =
-      byName.try_emplace(group.name, GroupsOfName{index, {}}).first->second;
-  const GroupDescription &first = groups[namesakes.first];
-  if (!namesakes.implementations
-           .insert(group.implementation ? group.implementation->name : "")
+  size_t index =
+      firsts.try_emplace(group.name, groups.size() - 1).first->second;
+  const GroupDescription &first = groups[index];
+  if (!seen.emplace(group.name,
+                    group.implementation ? group.implementation->name : "")
            .second)
-    reader.fail(group.implementation
-                    ? "another group has this name and this implementation"
-                    : "another group has this name");
+    reader.fail("another group has this name",
+                group.implementation ? " and this implementation" : "");
   if (first.size != group.size || first.stride != group.stride ||
       first.ranks != group.ranks)
-    reader.fail("groups[", namesakes.first, "] has this name, but other ranks");
+    reader.fail("groups[", index, "] has this name, but other ranks");
 }
 
 static GroupDescription readGroup(JsonReader &reader) {
@@ -293,7 +283,7 @@ static Site readSite(JsonReader &reader, const Program &program) {
   reader.addName(site.name);
   reader.read("location", site.location);
   std::string kind = reader.get("kind").asString();
-  std::optional<commsched_kind> parsedKind = parseKind(kind);
+  std::optional<commsched_kind> parsedKind = parseName<commsched_kind>(kind);
   if (!parsedKind)
     reader.fail("unknown kind '" + kind + "'");
   site.kind = *parsedKind;
@@ -309,7 +299,7 @@ static Site readSite(JsonReader &reader, const Program &program) {
   }
   if (reader.has("reduction")) {
     std::string reduction = reader.get("reduction").asString();
-    site.reduction = parseReduction(reduction);
+    site.reduction = parseName<commsched_reduction>(reduction);
     if (!site.reduction)
       reader.fail("unknown reduction '" + reduction + "'");
   }
@@ -358,10 +348,11 @@ static Program readProgram(const JsonReader &reader) {
   Program program;
   // There is one version so far.
   reader.get("version").asInt(1, 1);
-  std::map<std::string, GroupsOfName> groupsByName;
+  std::map<std::string, size_t> firsts;
+  std::set<std::pair<std::string, std::string>> seen;
   for (JsonReader &group : reader.getArray("groups")) {
     program.groups.push_back(readGroup(group));
-    checkName(group, program.groups, groupsByName);
+    checkName(group, program.groups, firsts, seen);
   }
   int32_t numCollectives = 0;
   for (JsonReader &element : reader.getArray("sites")) {
@@ -389,11 +380,6 @@ Status commsched::runtime::parseProgram(const std::string &json,
   } catch (const JsonReader::Json::exception &error) {
     return prefix + error.what();
   }
-}
-
-std::string commsched::runtime::getStreamName(
-    const std::optional<Implementation> &implementation) {
-  return implementation ? implementation->stream : "nccl";
 }
 
 bool commsched::runtime::isUnevenAllToAll(const Site &site) {

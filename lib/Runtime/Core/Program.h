@@ -60,10 +60,6 @@ Status parseProgram(const std::string &json, Program &program);
 /// program states.
 bool isUnevenAllToAll(const Site &site);
 
-/// The name of the group's stream among the groups of the same ranks: that of
-/// its implementation, and "nccl" without one.
-std::string getStreamName(const std::optional<Implementation> &implementation);
-
 using Rows = std::vector<std::vector<int32_t>>;
 
 /// The rows of the group when `numRanks` ranks run, each of `size` ranks.

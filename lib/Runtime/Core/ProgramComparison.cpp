@@ -15,26 +15,23 @@
 #include <cinttypes>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 using namespace commsched::runtime;
 
-/// In quotes and without line breaks: a text has one line for each site.
-static std::string quote(const std::string &name) {
-  std::string text = "'";
+/// Without line breaks: a text has one line for each site.
+static std::string escape(const std::string &name) {
+  std::string text;
   for (char c : name)
     text += c == '\n' ? std::string("\\n") : std::string(1, c);
-  return text + "'";
+  return text;
 }
 
 /// "'dp'", or "'dp' (nccl-4)" with an implementation.
 static std::string quoteGroup(const GroupDescription &group) {
-  std::string text = quote(group.name);
-  if (group.implementation) {
-    std::string implementation = quote(group.implementation->name);
-    text += " (" + implementation.substr(1, implementation.size() - 2) + ")";
-  }
-  return text;
+  std::string text = "'" + escape(group.name) + "'";
+  return group.implementation
+             ? text + " (" + escape(group.implementation->name) + ")"
+             : text;
 }
 
 static std::string describeGroup(const GroupDescription &group) {
@@ -44,7 +41,7 @@ static std::string describeGroup(const GroupDescription &group) {
     if (group.implementation->channels)
       text += concat(" with ", group.implementation->channels, " channels");
     if (group.implementation->stream != group.implementation->name)
-      text += " on stream " + quote(group.implementation->stream);
+      text += " on stream '" + escape(group.implementation->stream) + "'";
   }
   if (group.ranks.empty())
     return concat(text, " of ", group.size, " ranks in steps of ",
@@ -61,7 +58,7 @@ static std::string describeGroup(const GroupDescription &group) {
 
 static std::string describeSiteLine(const Site &site, const Program &program) {
   std::string text = concat("site ", site.collective, ", ", getName(site.kind),
-                            " ", quote(site.name), " on group ",
+                            " '", escape(site.name), "' on group ",
                             quoteGroup(program.groups[site.group]));
   if (site.reduction)
     text += concat(" reduction ", getName(*site.reduction));
@@ -108,42 +105,34 @@ std::string commsched::runtime::digest(const std::string &text) {
   return digits;
 }
 
-static std::vector<std::string> splitLines(const std::string &text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  return lines;
-}
-
 Status
 commsched::runtime::findDifference(const std::vector<std::string> &texts) {
-  std::vector<std::string> mine = splitLines(texts.front());
-  size_t firstLine = SIZE_MAX;
-  size_t firstRank = 0;
-  std::vector<std::string> firstLines;
+  const std::string &mine = texts.front();
+  // Where the first line begins that differs on a rank.
+  size_t first = std::string::npos, firstRank = 0;
   for (size_t rank = 1; rank < texts.size(); ++rank) {
-    if (texts[rank] == texts.front())
-      continue;
-    std::vector<std::string> lines = splitLines(texts[rank]);
-    size_t common = std::min(mine.size(), lines.size());
-    size_t line = 0;
-    while (line < common && mine[line] == lines[line])
-      ++line;
-    if (line < firstLine) {
-      firstLine = line;
+    const std::string &other = texts[rank];
+    size_t common = std::min(mine.size(), other.size());
+    common = std::mismatch(mine.begin(), mine.begin() + common, other.begin())
+                 .first -
+             mine.begin();
+    size_t begin = mine.substr(0, common).rfind('\n') + 1;
+    if (other != mine && begin < first) {
+      first = begin;
       firstRank = rank;
-      firstLines = std::move(lines);
     }
   }
   if (firstRank == 0)
     return Status();
-  auto describe = [&](const std::vector<std::string> &lines, size_t rank) {
+  auto describe = [&](size_t rank) {
+    const std::string &text = texts[rank];
     return concat("rank ", rank, " has ",
-                  firstLine < lines.size() ? lines[firstLine] : "nothing more");
+                  first == text.size()
+                      ? "nothing more"
+                      : text.substr(first, text.find('\n', first) - first));
   };
-  return "ranks run different programs: " + describe(mine, 0) + ", but " +
-         describe(firstLines, firstRank);
+  return "ranks run different programs: " + describe(0) + ", but " +
+         describe(firstRank);
 }
 
 std::string commsched::runtime::describeSplits(const Program &program) {

@@ -86,8 +86,8 @@ Status Rank::join(const commsched_options &given) {
   arena = std::make_unique<Arena>(*backend);
   hostArena = std::make_unique<Arena>(*backend, /*isHost=*/true);
   int32_t rank = backend->getRank();
-  d2h.group = {Group::d2hIndex, Group::d2hIndex, "d2h", {rank}, 0};
-  h2d.group = {Group::h2dIndex, Group::h2dIndex, "h2d", {rank}, 0};
+  transfers[0].group = {Group::d2hIndex, Group::d2hIndex, "d2h", {rank}, 0};
+  transfers[1].group = {Group::h2dIndex, Group::h2dIndex, "h2d", {rank}, 0};
 
   std::vector<std::string> all;
   COMMSCHED_TRY(
@@ -172,8 +172,7 @@ Status Rank::load(const std::string &json) {
 
 Status Rank::checkSites(const Program &program) const {
   for (const Site &site : program.sites) {
-    if (Status status = backend->checkSite(site); !status)
-      return describeSite(site) + ": " + status.getMessage();
+    COMMSCHED_TRY(within(describeSite(site), backend->checkSite(site)));
     if (isTransfer(site.kind) || !program.groups[site.group].implementation)
       continue;
     const GroupDescription &group = program.groups[site.group];
@@ -185,6 +184,13 @@ Status Rank::checkSites(const Program &program) const {
              status.getMessage();
   }
   return Status();
+}
+
+/// The name of the group's stream among the groups of the same ranks: that of
+/// its implementation, and "nccl" without one.
+static std::string
+getStreamName(const std::optional<Implementation> &implementation) {
+  return implementation ? implementation->stream : "nccl";
 }
 
 Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
@@ -223,8 +229,8 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
       made.group.members = row;
       made.group.rank = static_cast<int32_t>(place - row.begin());
     }
-    if (Status status = backend->createGroup(made.group, deadline); !status)
-      return "group " + quoteGroup(made.group) + ": " + status.getMessage();
+    COMMSCHED_TRY(within("group " + quoteGroup(made.group),
+                         backend->createGroup(made.group, deadline)));
     groups.push_back(&made);
   }
   return Status();
@@ -240,9 +246,8 @@ Status Rank::prepareGroups(const Program &program) {
     const Group &group = groups[i]->group;
     if (!group.implementation)
       continue;
-    if (Status status = backend->prepareGroup(group, sites[i], deadline);
-        !status)
-      return "group " + quoteGroup(group) + ": " + status.getMessage();
+    COMMSCHED_TRY(within("group " + quoteGroup(group),
+                         backend->prepareGroup(group, sites[i], deadline)));
   }
   return Status();
 }
@@ -271,17 +276,13 @@ Status Rank::findUnevenSite(int32_t index, const Site *&site,
   return Status();
 }
 
-MadeGroup &Rank::getGroup(const Site &site) {
-  if (site.kind == COMMSCHED_OFFLOAD)
-    return d2h;
-  return site.kind == COMMSCHED_RELOAD ? h2d : *groups[site.group];
-}
-
 Status Rank::start(const Site &site, const void *const *inputs,
                    void *const *outputs,
                    std::shared_ptr<const std::vector<Tensor>> tensors,
                    int64_t &request) {
-  MadeGroup &made = getGroup(site);
+  MadeGroup &made = isTransfer(site.kind)
+                        ? transfers[site.kind == COMMSCHED_RELOAD]
+                        : *groups[site.group];
   if (made.group.rank < 0)
     return concat(describeSite(site), ": rank ", backend->getRank(),
                   " is in no row of group ", quoteGroup(made.group));

@@ -16,16 +16,148 @@
 #define COMMSCHED_RUNTIME_CORE_RANK_H
 
 #include "CommSched/Runtime/Backend.h"
-#include "Core/Arena.h"
 #include "Core/Program.h"
-#include "Core/Records.h"
 #include "Core/Sites.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <unordered_map>
 
 namespace commsched::runtime {
+
+/// Keeps freed blocks and hands them out again: a backend's own allocation may
+/// be slow or wait for the device. A freed block may be given out at once,
+/// since programs release buffers in the order of the compute stream.
+class Arena {
+public:
+  /// With `isHost`, of memory of the host.
+  explicit Arena(Backend &backend, bool isHost = false)
+      : backend(backend), isHost(isHost) {}
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+  ~Arena() { releaseAll(); }
+
+  /// Null and an error when `bytes` is negative, `alignment` no power of two,
+  /// or there is no memory left even after giving back what is cached. Zero
+  /// bytes give a block, too.
+  void *allocate(int64_t bytes, int64_t alignment, Status &status);
+  /// An error when the block is not one of this arena's live ones.
+  Status release(void *block);
+  /// Whether the block is one of this arena's live ones.
+  bool owns(void *block) const { return live.count(block) != 0; }
+
+  /// The bytes that callers requested.
+  int64_t getLiveBytes() const { return liveBytes; }
+  int64_t getPeakBytes() const { return peakBytes; }
+  void resetPeak() { peakBytes = liveBytes; }
+
+  /// Gives everything back to the backend, live blocks included.
+  void releaseAll();
+
+  /// Blocks are of these sizes only: at most a quarter larger than asked for.
+  static int64_t roundUp(int64_t bytes);
+
+private:
+  /// Bytes of a block, and its alignment.
+  using Class = std::pair<int64_t, int64_t>;
+  struct Block {
+    Class sizeClass;
+    int64_t bytes = 0;
+  };
+
+  void *allocateBlock(Class sizeClass, Status &status);
+  void releaseCached();
+
+  Backend &backend;
+  bool isHost;
+  std::unordered_map<void *, Block> live;
+  std::map<Class, std::vector<void *>> cached;
+  int64_t liveBytes = 0;
+  int64_t peakBytes = 0;
+};
+
+/// The fields of a flight record besides the launches.
+struct FlightRecordHeader {
+  std::string backend;
+  int32_t rank = 0;
+  int32_t numRanks = 0;
+  int64_t deadlineMs = 0;
+  std::string error;
+};
+
+/// The flight record is a ring of the last launches and their states. It is
+/// written as JSON with the fields of PyTorch's flight recorder, so that its
+/// analysers read it; the sequence numbers show which launches one rank has
+/// started and another has not.
+class FlightRecord {
+public:
+  explicit FlightRecord(int64_t capacity = 2000) : capacity(capacity) {}
+
+  /// Adds the launch as scheduled and returns its number. Its site and group
+  /// are copied only when the record is written, and must live until then.
+  int64_t add(const Launch &launch);
+  void setStarted(int64_t record);
+  void setCompleted(int64_t record);
+  /// The launch has been waited for.
+  void setRetired(int64_t record);
+
+  /// The record as JSON, oldest launch first.
+  std::string toJson(const FlightRecordHeader &header) const;
+
+private:
+  struct Entry {
+    const Site *site = nullptr;
+    const Group *group = nullptr;
+    /// Of the launch, if it has its own.
+    std::shared_ptr<const std::vector<Tensor>> tensors;
+    int64_t sequence = 0;
+    int64_t createdNs = 0;
+    /// 0: not yet.
+    int64_t startedNs = 0;
+    int64_t completedNs = 0;
+    bool retired = false;
+  };
+
+  /// Null when a later launch has taken the place.
+  Entry *find(int64_t record);
+
+  int64_t capacity;
+  int64_t count = 0;
+  std::vector<Entry> entries;
+};
+
+/// Writes `text` into `path`, in which "%r" stands for the rank.
+Status writeFlightRecord(const std::string &path, int32_t rank,
+                         const std::string &text);
+
+/// The intervals of one step, sorted for the host. Intervals outside of a step
+/// are dropped.
+class StepRecords {
+public:
+  void begin() {
+    records.clear();
+    running = true;
+  }
+  void add(commsched_record_kind kind, int32_t index, Interval interval) {
+    if (running)
+      records.push_back({kind, index, interval.beginNs, interval.endNs});
+  }
+  /// Sorts by the beginnings; records that begin together stay in the order in
+  /// which they came.
+  void end() {
+    running = false;
+    std::stable_sort(
+        records.begin(), records.end(),
+        [](const auto &a, const auto &b) { return a.begin_ns < b.begin_ns; });
+  }
+  bool isRunning() const { return running; }
+  const std::vector<commsched_record> &get() const { return records; }
+
+private:
+  std::vector<commsched_record> records;
+  bool running = false;
+};
 
 /// Assigns the numbers by which programs refer to launches. A number is never
 /// used twice and contains its site, so that the error of a second wait for a
@@ -150,8 +282,8 @@ struct Rank final : Recorder {
   std::deque<MadeGroup> madeGroups;
   /// Those of the program that runs.
   std::vector<MadeGroup *> groups;
-  /// The streams of transfers.
-  MadeGroup d2h, h2d;
+  /// The streams of offloads and reloads.
+  MadeGroup transfers[2];
   RequestTable requests;
   /// By number, which is positive and never given again.
   std::unordered_map<int64_t, HeldRequest> held;
@@ -165,8 +297,6 @@ private:
   Status checkSites(const Program &program) const;
   Status makeGroups(const Program &program, const std::vector<Rows> &rows);
   Status prepareGroups(const Program &program);
-  /// The group, or the stream of transfers, of the site's launches.
-  MadeGroup &getGroup(const Site &site);
 };
 
 } // namespace commsched::runtime

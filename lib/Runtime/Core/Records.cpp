@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Records.h"
+#include "Core/Rank.h"
 
 #include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
@@ -189,27 +189,4 @@ Status commsched::runtime::writeFlightRecord(const std::string &path,
     return Status();
   std::remove(partial.c_str());
   return "cannot write the flight record '" + name + "'";
-}
-
-//===----------------------------------------------------------------------===//
-// StepRecords
-//===----------------------------------------------------------------------===//
-
-void StepRecords::begin() {
-  records.clear();
-  running = true;
-}
-
-void StepRecords::add(commsched_record_kind kind, int32_t index,
-                      Interval interval) {
-  if (running)
-    records.push_back({kind, index, interval.beginNs, interval.endNs});
-}
-
-void StepRecords::end() {
-  running = false;
-  std::stable_sort(records.begin(), records.end(),
-                   [](const commsched_record &a, const commsched_record &b) {
-                     return a.begin_ns < b.begin_ns;
-                   });
 }

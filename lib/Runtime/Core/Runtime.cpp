@@ -192,10 +192,10 @@ int64_t commsched_start_uneven(int32_t index, const void *const *inputs,
     int64_t ranks = 0;
     COMMSCHED_TRY(rank.findUnevenSite(index, site, ranks));
     auto tensors = std::make_shared<std::vector<Tensor>>();
-    if (Status status = resolveTensors(*site, ranks, {inputRows, inputSplits},
-                                       {outputRows, outputSplits}, *tensors);
-        !status)
-      return describeSite(*site) + ": " + status.getMessage();
+    Status status = resolveTensors(*site, ranks, {inputRows, inputSplits},
+                                   {outputRows, outputSplits}, *tensors);
+    if (!status)
+      return within(describeSite(*site), status);
     return rank.start(*site, inputs, outputs, std::move(tensors), request);
   });
   return request;
@@ -233,7 +233,7 @@ int64_t commsched_read_splits(int32_t index, int32_t output, const void *buffer,
       }
     }
     std::copy(read.begin(), read.end(), splits);
-    return added ? added : describeSite(*site) + ": " + added.getMessage();
+    return added ? added : within(describeSite(*site), added);
   });
   return rows;
 }
@@ -420,29 +420,26 @@ void commsched_release(void *buffer) {
 }
 
 /// Copies bytes between a buffer and the host.
-template <class Transfer>
-static int32_t moveBytes(const char *what, const void *buffer, const void *host,
-                         int64_t bytes, Transfer &&transfer,
+static int32_t moveBytes(const char *what, void *target, const void *source,
+                         int64_t bytes,
+                         Status (Backend::*move)(void *, const void *, int64_t),
                          const char *function = __builtin_FUNCTION()) {
   auto body = [&](Rank &rank) -> Status {
-    if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
+    if (bytes < 0 || (bytes > 0 && (!target || !source)))
       return concat("cannot ", what, " ", bytes, " bytes",
                     bytes < 0 ? "" : ": a pointer is null");
-    return bytes == 0 ? Status() : transfer(*rank.backend);
+    return bytes == 0 ? Status()
+                      : (rank.backend.get()->*move)(target, source, bytes);
   };
   return callRank(body, function);
 }
 
 int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
-  return moveBytes("upload", buffer, host, bytes, [&](Backend &backend) {
-    return backend.upload(buffer, host, bytes);
-  });
+  return moveBytes("upload", buffer, host, bytes, &Backend::upload);
 }
 
 int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
-  return moveBytes("download", buffer, host, bytes, [&](Backend &backend) {
-    return backend.download(host, buffer, bytes);
-  });
+  return moveBytes("download", host, buffer, bytes, &Backend::download);
 }
 
 /// What `get` says of an arena; 0 outside of commsched_init and

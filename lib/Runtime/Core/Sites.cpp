@@ -216,8 +216,7 @@ Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     Status status = checkTensor(site, tensor, size);
     if (status && site.reduction)
       status = checkReduction(tensor.element, *site.reduction);
-    if (!status)
-      return concat("tensor ", i, ": ", status.getMessage());
+    COMMSCHED_TRY(within(concat("tensor ", i), status));
   }
   return Status();
 }

@@ -29,12 +29,6 @@ Status commsched::runtime::checkConversion(commsched_type target,
                 "'");
 }
 
-template <class T, class S>
-static void convert(void *target, const void *source, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    writeElement(target, i, convertElement<T>(readElement<S>(source, i)));
-}
-
 void commsched::runtime::convertElements(void *target,
                                          commsched_type targetType,
                                          const void *source,
@@ -51,7 +45,8 @@ void commsched::runtime::convertElements(void *target,
     dispatchType(sourceType, [&](auto sourceTag) {
       using S = typename decltype(sourceTag)::Type;
       if constexpr (isComplexType<T> || !isComplexType<S>)
-        convert<T, S>(target, source, count);
+        for (int64_t i = 0; i < count; ++i)
+          writeElement(target, i, convertElement<T>(readElement<S>(source, i)));
     });
   });
 }

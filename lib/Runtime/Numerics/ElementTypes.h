@@ -17,27 +17,60 @@
 
 #include "CommSched/Runtime/Backend.h"
 
+#include <iterator>
+
 namespace commsched::runtime {
 
-const char *getName(commsched_type type);
-const char *getName(commsched_kind kind);
-const char *getName(commsched_reduction reduction);
-const char *getName(Method method);
+/// The names of a type of numbers, in their order; other types have none.
+template <class Number> inline constexpr std::nullptr_t names = nullptr;
+template <>
+inline constexpr const char *names<commsched_type>[] = {
+    "i1",   "i8",   "i16",  "i32",          "i64",         "ui8",
+    "ui16", "ui32", "ui64", "f8E4M3FN",     "f8E5M2",      "f16",
+    "bf16", "f32",  "f64",  "complex<f32>", "complex<f64>"};
+template <>
+inline constexpr const char *names<commsched_kind>[] = {
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+    "broadcast",  "permute",        "send",       "recv",
+    "barrier",    "offload",        "reload"};
+template <>
+inline constexpr const char *names<commsched_reduction>[] = {
+    "sum", "avg", "prod", "min", "max", "band", "bor", "bxor"};
+template <>
+inline constexpr const char *names<Method>[] = {"nccl", "copy-engine",
+                                                "symmetric"};
+static_assert(std::size(names<commsched_type>) == COMMSCHED_COMPLEX_F64 + 1 &&
+                  std::size(names<commsched_kind>) == COMMSCHED_RELOAD + 1 &&
+                  std::size(names<commsched_reduction>) == COMMSCHED_BXOR + 1,
+              "a number without a name");
 
-std::optional<commsched_type> parseType(const std::string &name);
-std::optional<commsched_kind> parseKind(const std::string &name);
-std::optional<commsched_reduction> parseReduction(const std::string &name);
-std::optional<Method> parseMethod(const std::string &name);
+template <class Number> const char *getName(Number number) {
+  assert(static_cast<size_t>(number) < std::size(names<Number>));
+  return names<Number>[static_cast<size_t>(number)];
+}
+
+/// The number of a name; none for other texts.
+template <class Number>
+std::optional<Number> parseName(const std::string &name) {
+  for (size_t i = 0; i < std::size(names<Number>); ++i)
+    if (name == names<Number>[i])
+      return static_cast<Number>(i);
+  return std::nullopt;
+}
 
 /// Whether `type` is one of commsched_type: C callers pass any integer.
-bool isType(int32_t type);
+inline bool isType(int32_t type) {
+  return type >= 0 && type <= COMMSCHED_COMPLEX_F64;
+}
 
 /// Bytes of one element; an i1 takes one.
 int64_t getByteSize(commsched_type type);
 
 /// i1 is an integer.
-bool isInteger(commsched_type type);
-bool isComplex(commsched_type type);
+inline bool isInteger(commsched_type type) { return type <= COMMSCHED_UI64; }
+inline bool isComplex(commsched_type type) {
+  return type >= COMMSCHED_COMPLEX_F32;
+}
 
 /// Also understands "bytes<T>", which has no type but a size.
 Status parseElementType(const std::string &name, ElementType &element);

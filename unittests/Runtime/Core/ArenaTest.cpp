@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Arena.h"
+#include "Core/Rank.h"
+
 #include "../StatusText.h"
 #include "CommSched/Runtime/Backend.h"
 

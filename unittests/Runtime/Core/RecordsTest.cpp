@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Records.h"
-#include "../StatusText.h"
 #include "Core/Rank.h"
+
+#include "../StatusText.h"
 #include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
 

@@ -229,18 +229,18 @@ TEST(Conversion, CopiesRows) {
 TEST(Types, NamesAndSizes) {
   for (int32_t i = 0; isType(i); ++i) {
     auto type = static_cast<commsched_type>(i);
-    EXPECT_EQ(parseType(getName(type)), type);
+    EXPECT_EQ(parseName<commsched_type>(getName(type)), type);
     EXPECT_LE(isInteger(type) + isComplex(type), 1);
   }
   EXPECT_FALSE(isType(-1));
   EXPECT_FALSE(isType(17));
   EXPECT_EQ(getByteSize(COMMSCHED_I1), 1);
   EXPECT_EQ(getByteSize(COMMSCHED_COMPLEX_F64), 16);
-  EXPECT_EQ(parseType("bfloat16"), std::nullopt);
-  EXPECT_EQ(parseKind("permute"), COMMSCHED_PERMUTE);
-  EXPECT_EQ(parseKind("gather"), std::nullopt);
-  EXPECT_EQ(parseReduction("bxor"), COMMSCHED_BXOR);
-  EXPECT_EQ(parseReduction("xor"), std::nullopt);
+  EXPECT_EQ(parseName<commsched_type>("bfloat16"), std::nullopt);
+  EXPECT_EQ(parseName<commsched_kind>("permute"), COMMSCHED_PERMUTE);
+  EXPECT_EQ(parseName<commsched_kind>("gather"), std::nullopt);
+  EXPECT_EQ(parseName<commsched_reduction>("bxor"), COMMSCHED_BXOR);
+  EXPECT_EQ(parseName<commsched_reduction>("xor"), std::nullopt);
 }
 
 TEST(Types, ElementTypes) {
