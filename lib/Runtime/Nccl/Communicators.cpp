@@ -12,18 +12,36 @@
 // all ranks in one order, as `createGroup` is. All communicators are
 // non-blocking, so that operations that never end can be aborted.
 //
+// What NCCL needs for the implementation of a group: the configuration of its
+// communicator, and, for copy engines and kernels on symmetric memory, a
+// window: memory at the same offsets on all ranks, which they have registered
+// together. Collectives outside of a window would run as NCCL's usual kernels
+// without notice.
+//
+// Buffers of a program do not lie in windows. A group has one window for the
+// tensors of one launch, since its stream carries out one launch after the
+// other: what is sent is copied in before the calls of NCCL, and what is
+// received copied out after them, both on the stream of the group.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Nccl/NcclBackend.h"
 
 #include "Core/Sites.h"
+#include "Numerics/ElementTypes.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
+
+/// Whether the collectives of the implementation work on a window.
+static bool needsWindow(const Implementation &implementation) {
+  return implementation.method != Method::Nccl;
+}
 
 //===----------------------------------------------------------------------===//
 // Communicators
@@ -81,8 +99,19 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
     channel.stream = channels[group.stream - Group::d2hIndex].stream;
     return Status();
   }
-  return CALL_CUDA(cudaStreamCreateWithFlags, &channel.stream,
-                   cudaStreamNonBlocking);
+  return createStream(channel.stream);
+}
+
+/// The configuration of the communicator of a group with `implementation`.
+static ncclConfig_t makeConfig(const Implementation &implementation) {
+  // Nothing is inherited from the communicator that is split.
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  if (implementation.channels > 0)
+    config.minCTAs = config.maxCTAs = implementation.channels;
+  if (implementation.method == Method::CopyEngine)
+    config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+  return config;
 }
 
 /// A communicator for the group, with the configuration of its implementation;
@@ -185,8 +214,106 @@ Status NcclBackend::orGiveUp(Status status) {
 }
 
 //===----------------------------------------------------------------------===//
+// Implementations
+//===----------------------------------------------------------------------===//
+
+/// "2.27.3" for 22703, as ncclGetVersion codes it.
+static std::string formatVersion(int version) {
+  return concat(version / 10000, ".", version / 100 % 100, ".", version % 100);
+}
+
+/// "all_gather, reduce_scatter and all_reduce".
+static std::string listKinds(const std::vector<commsched_kind> &kinds) {
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    text += (i == 0                  ? ""
+             : i + 1 == kinds.size() ? " and "
+                                     : ", ") +
+            std::string(getName(kinds[i]));
+  return text;
+}
+
+Status NcclBackend::checkImplementation(const Implementation &implementation,
+                                        const Site &site) const {
+  if (!needsWindow(implementation))
+    return Status();
+  bool byCopies = implementation.method == Method::CopyEngine;
+  int first = byCopies ? NCCL_VERSION(2, 28, 0) : NCCL_VERSION(2, 27, 0);
+  if (ncclVersion < first)
+    return "needs NCCL " + formatVersion(first) + ", but " +
+           formatVersion(ncclVersion) + " is loaded";
+  // NCCL falls back to its usual kernels for all others, without notice.
+  std::vector<commsched_kind> kinds = {
+      COMMSCHED_ALL_GATHER, COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE};
+  if (byCopies)
+    kinds = {COMMSCHED_ALL_GATHER, COMMSCHED_ALL_TO_ALL};
+  if (std::find(kinds.begin(), kinds.end(), site.kind) == kinds.end())
+    return "carries out " + listKinds(kinds) + " only";
+  // Parts that are listed are sends and receives.
+  if (site.hasSplitValues() ||
+      std::any_of(
+          site.tensors.begin(), site.tensors.end(),
+          [](const Tensor &tensor) { return !tensor.inputSplits.empty(); }))
+    return "carries out all_to_all in equal parts only";
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
+
+/// More than any kernel needs.
+static constexpr int64_t windowAlignment = 256;
+
+static int64_t alignInWindow(int64_t bytes) {
+  return (bytes + windowAlignment - 1) / windowAlignment * windowAlignment;
+}
+
+/// The bytes of a window for any one of the sites.
+static int64_t getWindowBytes(const std::vector<const Site *> &sites) {
+  int64_t most = 0;
+  for (const Site *site : sites) {
+    int64_t bytes = 0;
+    for (const Tensor &tensor : site->tensors)
+      bytes += alignInWindow(tensor.getInputBytes()) +
+               alignInWindow(tensor.getOutputBytes());
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Launch commsched::runtime::nccl::moveIntoWindow(const Launch &launch,
+                                                void *base) {
+  Launch moved = launch;
+  auto *next = static_cast<char *>(base);
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    moved.inputs[i] = next;
+    next += alignInWindow(launch.getTensors()[i].getInputBytes());
+    moved.outputs[i] = next;
+    next += alignInWindow(launch.getTensors()[i].getOutputBytes());
+  }
+  return moved;
+}
+
+Status NcclBackend::copyWindow(const Channel &channel, const Launch &launch,
+                               bool isInput) {
+  Launch inWindow = moveIntoWindow(launch, channel.window.buffer);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
+    int64_t count = isInput ? tensor.getInputBytes() : tensor.getOutputBytes();
+    if (count == 0)
+      continue;
+    bytes += count;
+    void *target =
+        isInput ? const_cast<void *>(inWindow.inputs[i]) : launch.outputs[i];
+    const void *source = isInput ? launch.inputs[i] : inWindow.outputs[i];
+    COMMSCHED_TRY(CALL_CUDA(cudaMemcpyAsync, target, source, count,
+                            cudaMemcpyDeviceToDevice, channel.stream));
+  }
+  recorder.addStagedBytes(bytes);
+  return Status();
+}
 
 Status NcclBackend::prepareGroup(const Group &group,
                                  const std::vector<const Site *> &sites,

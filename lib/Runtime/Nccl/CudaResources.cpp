@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Nccl/CudaResources.h"
-
-#include <cmath>
+#include "Nccl/NcclBackend.h"
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
@@ -16,11 +14,6 @@ using namespace commsched::runtime::nccl;
 //===----------------------------------------------------------------------===//
 // Events
 //===----------------------------------------------------------------------===//
-
-EventPool::~EventPool() {
-  for (cudaEvent_t event : idle)
-    cudaEventDestroy(event);
-}
 
 Status EventPool::record(cudaStream_t stream, Event &event) {
   cudaEvent_t raw = nullptr;
@@ -34,22 +27,6 @@ Status EventPool::record(cudaStream_t stream, Event &event) {
   }
   event = Event(raw, [this](cudaEvent_t given) { idle.push_back(given); });
   return CALL_CUDA(cudaEventRecord, raw, stream);
-}
-
-Status commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
-  cudaError_t code = cudaEventQuery(event.get());
-  passed = code == cudaSuccess;
-  if (code == cudaErrorNotReady)
-    return Status();
-  return checkCuda(code, "cudaEventQuery");
-}
-
-Status commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
-                                            int64_t &ns) {
-  float ms = 0;
-  Status status = CALL_CUDA(cudaEventElapsedTime, &ms, from.get(), to.get());
-  ns = std::llround(double(ms) * 1e6);
-  return status;
 }
 
 //===----------------------------------------------------------------------===//

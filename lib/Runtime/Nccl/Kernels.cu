@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <type_traits>
 
+using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
 
 static __device__ uint64_t readGlobalTimer() {
@@ -56,18 +57,22 @@ static __device__ void store(char *to, T value, bool aligned) {
     to[i] = static_cast<char>(__byte_perm(words[i / 4], 0, 0x4440 + i % 4));
 }
 
+static_assert(std::is_trivially_copyable_v<StridedCopy>, "a kernel takes it");
+
 template <class T, class S>
-__global__ void convertKernel(ConvertArguments arguments, bool aligned) {
+__global__ void convertKernel(StridedCopy copy, bool aligned) {
+  auto *target = static_cast<char *>(copy.target);
+  auto *source = static_cast<const char *>(copy.source);
   int64_t step = int64_t(gridDim.x) * blockDim.x;
-  int64_t elements = arguments.rows * arguments.rowElements;
+  int64_t elements = copy.rows * copy.rowElements;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
        i += step) {
-    int64_t row = i / arguments.rowElements;
-    int64_t column = i % arguments.rowElements;
-    S value = load<S>(arguments.source + row * arguments.sourceStride +
+    int64_t row = i / copy.rowElements;
+    int64_t column = i % copy.rowElements;
+    S value = load<S>(source + row * copy.sourceStride +
                           column * int64_t(sizeof(S)),
                       aligned);
-    store<T>(arguments.target + row * arguments.targetStride +
+    store<T>(target + row * copy.targetStride +
                  column * int64_t(sizeof(T)),
              static_cast<T>(static_cast<Wide<S>>(value)), aligned);
   }
@@ -79,14 +84,13 @@ template <class T> static bool isAligned(const void *pointer, int64_t stride) {
 }
 
 template <class T, class S>
-static cudaError_t launch(const ConvertArguments &arguments,
-                          cudaStream_t stream) {
+static cudaError_t launch(const StridedCopy &copy, cudaStream_t stream) {
   constexpr int64_t threads = 256, mostBlocks = 1024;
-  int64_t elements = arguments.rows * arguments.rowElements;
+  int64_t elements = copy.rows * copy.rowElements;
   int64_t blocks = std::min((elements + threads - 1) / threads, mostBlocks);
-  bool aligned = isAligned<T>(arguments.target, arguments.targetStride) &&
-                 isAligned<S>(arguments.source, arguments.sourceStride);
-  convertKernel<T, S><<<blocks, threads, 0, stream>>>(arguments, aligned);
+  bool aligned = isAligned<T>(copy.target, copy.targetStride) &&
+                 isAligned<S>(copy.source, copy.sourceStride);
+  convertKernel<T, S><<<blocks, threads, 0, stream>>>(copy, aligned);
   return cudaGetLastError();
 }
 
@@ -107,14 +111,13 @@ static cudaError_t dispatchFloat(commsched_type type, Function &&function) {
   }
 }
 
-cudaError_t
-commsched::runtime::nccl::launchConvert(commsched_type target,
-                                        commsched_type source,
-                                        const ConvertArguments &arguments,
-                                        cudaStream_t stream) {
-  return dispatchFloat(target, [&](auto to) {
-    return dispatchFloat(source, [&](auto from) {
-      return launch<decltype(to), decltype(from)>(arguments, stream);
+cudaError_t commsched::runtime::nccl::launchConvert(const StridedCopy &copy,
+                                                    cudaStream_t stream) {
+  if (!copy.targetType || !copy.sourceType)
+    return cudaErrorNotSupported;
+  return dispatchFloat(*copy.targetType, [&](auto to) {
+    return dispatchFloat(*copy.sourceType, [&](auto from) {
+      return launch<decltype(to), decltype(from)>(copy, stream);
     });
   });
 }

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_RUNTIME_NCCL_KERNELS_H
 #define COMMSCHED_RUNTIME_NCCL_KERNELS_H
 
-#include "CommSched/Runtime/Runtime.h"
+#include "CommSched/Runtime/Backend.h"
 
 #include <cuda_runtime_api.h>
 
@@ -24,21 +24,9 @@ namespace commsched::runtime::nccl {
 /// thread: it holds a single SM and no memory bandwidth.
 cudaError_t launchSpin(int64_t ns, cudaStream_t stream);
 
-/// Rows of elements to convert; strides are bytes.
-struct ConvertArguments {
-  char *target;
-  const char *source;
-  int64_t targetStride;
-  int64_t sourceStride;
-  int64_t rows;
-  int64_t rowElements;
-};
-
 /// Enqueues a conversion, rounding to nearest even. cudaErrorNotSupported for
 /// other types than floating-point numbers of 16, 32 and 64 bits.
-cudaError_t launchConvert(commsched_type target, commsched_type source,
-                          const ConvertArguments &arguments,
-                          cudaStream_t stream);
+cudaError_t launchConvert(const StridedCopy &copy, cudaStream_t stream);
 
 } // namespace commsched::runtime::nccl
 

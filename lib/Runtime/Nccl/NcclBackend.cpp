@@ -62,8 +62,7 @@ Status NcclBackend::openDevice(int32_t localRank) {
   COMMSCHED_TRY(CALL_CUDA(cudaDeviceGetAttribute, &minor,
                           cudaDevAttrComputeCapabilityMinor, device));
   capability = 10 * major + minor;
-  COMMSCHED_TRY(CALL_CUDA(cudaStreamCreateWithFlags, &computeStream,
-                          cudaStreamNonBlocking));
+  COMMSCHED_TRY(createStream(computeStream));
   // CUDA loads a kernel when it is first launched, which takes longer than many
   // operators.
   COMMSCHED_TRY(
@@ -241,7 +240,7 @@ Status NcclBackend::waitUntil(const std::function<Status(bool &)> &isDone,
                               Deadline deadline) {
   COMMSCHED_TRY(flush());
   COMMSCHED_TRY(settle(deadline));
-  KeepWaiting keepWaiting = watch(deadline, [this] { return describeStuck(); });
+  KeepWaiting keepWaiting = watch(deadline);
   while (true) {
     bool done = false;
     COMMSCHED_TRY(orGiveUp(isDone(done)));

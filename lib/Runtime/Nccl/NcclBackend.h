@@ -16,7 +16,7 @@
 //
 // Groups with an implementation have communicators of their own configuration,
 // and those for copy engines and symmetric memory a window (see
-// NcclImplementations.cpp).
+// Communicators.cpp).
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
@@ -27,41 +27,106 @@
 #define COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H
 
 #include "Bootstrap/Bootstrap.h"
-#include "Nccl/CudaResources.h"
 
+#include <cmath>
+#include <cuda_runtime_api.h>
 #include <deque>
+#include <map>
+#include <nccl.h>
 
 namespace commsched::runtime::nccl {
 
-/// Called again and again while something is in progress; an error ends that.
-using KeepWaiting = std::function<Status()>;
-
-/// The communicator and the stream of calls.
-struct NcclStream {
-  ncclComm_t comm = nullptr;
-  cudaStream_t stream = nullptr;
-  /// A byte of device memory for barriers, zero.
-  void *scratch = nullptr;
-};
-
-/// Enqueues the launches, which run as one; there are several only for sends
-/// and receives. Does not wait, and leaves a communicator in progress as it is.
-Status enqueue(const std::vector<const Launch *> &launches,
-               const NcclStream &target);
-
-/// Meets all ranks of the communicator on the stream.
-Status enqueueBarrier(const NcclStream &target);
-
-/// The configuration of the communicator of a group with `implementation`.
-ncclConfig_t makeConfig(const Implementation &implementation);
-
-/// Whether the collectives of the implementation work on a window.
-inline bool needsWindow(const Implementation &implementation) {
-  return implementation.method != Method::Nccl;
+inline Status checkCuda(cudaError_t code, const char *call) {
+  if (code == cudaSuccess)
+    return Status();
+  return std::string(call) + ": " + cudaGetErrorString(code);
 }
 
-/// The bytes of a window for any one of the sites.
-int64_t getWindowBytes(const std::vector<const Site *> &sites);
+/// Work that goes on in the background is no error: communicators do not block.
+inline Status checkNccl(ncclResult_t code, const char *call, ncclComm_t comm) {
+  if (code == ncclSuccess || code == ncclInProgress)
+    return Status();
+  std::string text = std::string(call) + ": " + ncclGetErrorString(code);
+  const char *last = ncclGetLastError(comm);
+  return last && *last ? text + " (" + last + ")" : text;
+}
+
+/// The outcome of a call of CUDA or NCCL.
+#define CALL_CUDA(function, ...) checkCuda(function(__VA_ARGS__), #function)
+#define CALL_NCCL(comm, function, ...)                                         \
+  checkNccl(function(__VA_ARGS__), #function, comm)
+
+inline Status createStream(cudaStream_t &stream) {
+  return CALL_CUDA(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking);
+}
+
+/// An event that has been recorded; the last owner gives it back. The pool must
+/// outlive it.
+using Event = std::shared_ptr<CUevent_st>;
+
+/// Reuses events, since creating an event takes longer than recording one.
+class EventPool {
+public:
+  EventPool() = default;
+  EventPool(const EventPool &) = delete;
+  EventPool &operator=(const EventPool &) = delete;
+  ~EventPool() {
+    for (cudaEvent_t event : idle)
+      cudaEventDestroy(event);
+  }
+
+  /// Records an event that knows its time.
+  Status record(cudaStream_t stream, Event &event);
+
+private:
+  std::vector<cudaEvent_t> idle;
+};
+
+/// Whether the GPU has come past the event.
+inline Status queryEvent(const Event &event, bool &passed) {
+  cudaError_t code = cudaEventQuery(event.get());
+  passed = code == cudaSuccess;
+  return code == cudaErrorNotReady ? Status()
+                                   : checkCuda(code, "cudaEventQuery");
+}
+
+/// Nanoseconds from one event to another, both passed.
+inline Status getElapsed(const Event &from, const Event &to, int64_t &ns) {
+  float ms = 0;
+  Status status = CALL_CUDA(cudaEventElapsedTime, &ms, from.get(), to.get());
+  ns = std::llround(double(ms) * 1e6);
+  return status;
+}
+
+/// Device memory, and pinned memory of the host. Large buffers come from NCCL's
+/// allocator, whose memory it can register; small ones from CUDA's, since NCCL
+/// allocates pages of 2 MiB.
+class Memory {
+public:
+  /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.
+  void *allocate(int64_t bytes, int64_t alignment, Status &status);
+  /// From NCCL's allocator, whatever the size; aligned to pages.
+  void *allocateWindow(int64_t bytes, Status &status);
+  /// Pinned memory, aligned likewise.
+  void *allocateHost(int64_t bytes, int64_t alignment, Status &status);
+  /// The GPU must not use the buffer any more.
+  void release(void *buffer);
+
+private:
+  struct Block {
+    void *begin;
+    void (*free)(void *begin);
+  };
+  /// Keeps what has been allocated, `alignment` bytes more than asked for if
+  /// that is more than the allocator's. Null if it has not been.
+  void *add(Block block, int64_t alignment, const Status &status);
+  std::map<void *, Block> blocks;
+  /// Not on all systems NCCL's allocator works.
+  bool triesNccl = true;
+};
+
+/// Called again and again while something is in progress; an error ends that.
+using KeepWaiting = std::function<Status()>;
 
 /// The launch with its buffers in the window at `base`. Tensors begin at
 /// multiples of 256 bytes.
@@ -220,6 +285,13 @@ private:
   // Launches (NcclStreams.cpp).
   Status enqueueEarlier(const Launch &launch);
   Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
+  /// Enqueues the calls of the launches, which run as one; there are several
+  /// only for sends and receives. Does not wait, and leaves a communicator in
+  /// progress as it is.
+  Status enqueueCalls(const std::vector<const Launch *> &launches,
+                      const Channel &channel);
+  /// Meets all ranks of the communicator on the stream.
+  Status enqueueBarrier(ncclComm_t comm, cudaStream_t stream);
   /// Copies what the launch sends (`isInput`) into the window of the channel,
   /// or what it receives out of it.
   Status copyWindow(const Channel &channel, const Launch &launch, bool isInput);
@@ -248,6 +320,10 @@ private:
   KeepWaiting watch(Deadline deadline, DescribeTimeout describe);
   /// "timed out after 5000 ms ", and `what`.
   KeepWaiting watch(Deadline deadline, const char *what);
+  /// For what the GPU does.
+  KeepWaiting watch(Deadline deadline) {
+    return watch(deadline, [this] { return describeStuck(); });
+  }
   std::string describeStuck();
   const Launch *findOldest();
   Deadline getDeadline() const;
@@ -278,6 +354,7 @@ private:
   Memory memory;
   cudaStream_t computeStream = nullptr;
   cudaEvent_t ready = nullptr;
+  /// A byte of device memory for barriers, zero.
   void *scratch = nullptr;
 
   /// See getChannel: the streams of transfers come first.

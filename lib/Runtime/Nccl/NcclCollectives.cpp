@@ -116,7 +116,8 @@ using Call = std::function<Status()>;
 /// a group. Work that must precede them on the stream is enqueued at once.
 class CallCollector {
 public:
-  explicit CallCollector(const NcclStream &target) : target(target) {}
+  CallCollector(ncclComm_t comm, cudaStream_t stream)
+      : comm(comm), stream(stream) {}
 
   Status collect(const Launch &launch);
   Status run();
@@ -132,12 +133,12 @@ private:
   template <class Function, class... Arguments>
   void add(const char *name, Function *function, Arguments... arguments) {
     calls.push_back([=] {
-      return checkNccl(function(arguments..., target.comm, target.stream), name,
-                       target.comm);
+      return checkNccl(function(arguments..., comm, stream), name, comm);
     });
   }
 
-  const NcclStream &target;
+  ncclComm_t comm;
+  cudaStream_t stream;
   std::vector<Call> calls;
 };
 
@@ -192,7 +193,7 @@ Status CallCollector::permute(const Launch &launch, size_t index,
   if (receives)
     return Status();
   return CALL_CUDA(cudaMemsetAsync, launch.outputs[index], 0,
-                   tensor.getOutputBytes(), target.stream);
+                   tensor.getOutputBytes(), stream);
 }
 
 void CallCollector::collectTensor(const Launch &launch, size_t index,
@@ -267,30 +268,29 @@ Status CallCollector::run() {
     return calls.front()();
   if (calls.empty())
     return Status();
-  COMMSCHED_TRY(CALL_NCCL(target.comm, ncclGroupStart));
+  COMMSCHED_TRY(CALL_NCCL(comm, ncclGroupStart));
   Status result;
   for (const Call &call : calls)
     if (result)
       result = call();
   // A group must end, even where a call was refused.
-  Status end = CALL_NCCL(target.comm, ncclGroupEnd);
+  Status end = CALL_NCCL(comm, ncclGroupEnd);
   return result ? end : result;
 }
 
-Status
-commsched::runtime::nccl::enqueue(const std::vector<const Launch *> &launches,
-                                  const NcclStream &target) {
-  CallCollector collector(target);
+Status NcclBackend::enqueueCalls(const std::vector<const Launch *> &launches,
+                                 const Channel &channel) {
+  CallCollector collector(channel.comm, channel.stream);
   for (const Launch *launch : launches) {
     if (launch->site->kind == COMMSCHED_BARRIER)
-      return enqueueBarrier(target);
+      return enqueueBarrier(channel.comm, channel.stream);
     COMMSCHED_TRY(collector.collect(*launch));
   }
   return collector.run();
 }
 
-Status commsched::runtime::nccl::enqueueBarrier(const NcclStream &target) {
+Status NcclBackend::enqueueBarrier(ncclComm_t comm, cudaStream_t stream) {
   // A maximum leaves the zero as it is, however many run at the same time.
-  return CALL_NCCL(target.comm, ncclAllReduce, target.scratch, target.scratch,
-                   1, ncclUint8, ncclMax, target.comm, target.stream);
+  return CALL_NCCL(comm, ncclAllReduce, scratch, scratch, 1, ncclUint8, ncclMax,
+                   comm, stream);
 }

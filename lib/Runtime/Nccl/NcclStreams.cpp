@@ -27,10 +27,8 @@ using namespace commsched::runtime::nccl;
 //===----------------------------------------------------------------------===//
 
 static Status atStart(const Launch &launch, const Status &status) {
-  if (status)
-    return status;
-  return "at the start of " + describeLaunch(launch) + ": " +
-         status.getMessage();
+  return status ? status
+                : within("at the start of " + describeLaunch(launch), status);
 }
 
 std::unique_ptr<Request> NcclBackend::start(Launch launch, Status &status) {
@@ -87,8 +85,7 @@ Status NcclBackend::enqueueTransfer(Channel &channel,
   const Launch &launch = state->launch;
   bool isOffload = launch.site->kind == COMMSCHED_OFFLOAD;
   if (!channel.stream)
-    COMMSCHED_TRY(CALL_CUDA(cudaStreamCreateWithFlags, &channel.stream,
-                            cudaStreamNonBlocking));
+    COMMSCHED_TRY(createStream(channel.stream));
   COMMSCHED_TRY(beginOn(channel, state->begin));
   channel.states.push_back(state);
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
@@ -124,7 +121,6 @@ Status NcclBackend::enqueue(Channel &channel,
     channel.states.push_back(state);
   }
   unsettled = states;
-  NcclStream target{channel.comm, channel.stream, scratch};
   // Sends and receives, of which there may be several, have no window.
   Launch inWindow;
   if (channel.window.buffer) {
@@ -133,7 +129,7 @@ Status NcclBackend::enqueue(Channel &channel,
     launches = {&inWindow};
     COMMSCHED_TRY(copyWindow(channel, launch, /*isInput=*/true));
   }
-  COMMSCHED_TRY(orGiveUp(nccl::enqueue(launches, target)));
+  COMMSCHED_TRY(orGiveUp(enqueueCalls(launches, channel)));
   return trySettle();
 }
 
@@ -150,8 +146,7 @@ Status NcclBackend::settle(Deadline deadline) {
   if (unsettled.empty())
     return Status();
   Channel &channel = getChannel(*unsettled.front()->launch.group);
-  COMMSCHED_TRY(orGiveUp(settle(
-      channel.comm, watch(deadline, [this] { return describeStuck(); }))));
+  COMMSCHED_TRY(orGiveUp(settle(channel.comm, watch(deadline))));
   return finishEnqueuing();
 }
 
@@ -309,14 +304,7 @@ Status NcclBackend::copy(const StridedCopy &copy) {
                      copy.rowElements *
                          (copy.targetType ? getByteSize(*copy.targetType) : 1),
                      computeStream);
-  cudaError_t code = cudaErrorNotSupported;
-  if (copy.targetType && copy.sourceType)
-    code = launchConvert(*copy.targetType, *copy.sourceType,
-                         {static_cast<char *>(copy.target),
-                          static_cast<const char *>(copy.source),
-                          copy.targetStride, copy.sourceStride, copy.rows,
-                          copy.rowElements},
-                         computeStream);
+  cudaError_t code = launchConvert(copy, computeStream);
   auto name = [](std::optional<commsched_type> type) {
     return type ? getName(*type) : "bytes";
   };
@@ -375,9 +363,8 @@ Status NcclBackend::beginStep() {
   COMMSCHED_TRY(waitForIdle(deadline));
   // The hosts have met, but not to the microsecond. This barrier also makes the
   // GPUs' clocks start together.
-  COMMSCHED_TRY(orGiveUp(enqueueBarrier({world, computeStream, scratch})));
-  COMMSCHED_TRY(orGiveUp(
-      settle(world, watch(deadline, [this] { return describeStuck(); }))));
+  COMMSCHED_TRY(orGiveUp(enqueueBarrier(world, computeStream)));
+  COMMSCHED_TRY(orGiveUp(settle(world, watch(deadline))));
   return events.record(computeStream, stepBegin);
 }
 

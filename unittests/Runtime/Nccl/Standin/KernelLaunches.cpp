@@ -15,7 +15,6 @@
 
 using namespace standin;
 using commsched::runtime::StridedCopy;
-using commsched::runtime::nccl::ConvertArguments;
 
 namespace {
 struct Configuration {
@@ -43,21 +42,13 @@ static std::optional<commsched_type> findType(const std::string &name) {
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-static void enqueueConversion(const std::string &name,
-                              const ConvertArguments &arguments,
+static void enqueueConversion(const std::string &name, StridedCopy copy,
                               cudaStream_t stream) {
   // "... convertKernel<float, double>(...)"
   size_t less = name.find('<'), comma = name.find(", ", less),
          greater = name.find('>', comma);
-  StridedCopy copy;
   copy.targetType = findType(name.substr(less + 1, comma - less - 1));
   copy.sourceType = findType(name.substr(comma + 2, greater - comma - 2));
-  copy.target = arguments.target;
-  copy.source = arguments.source;
-  copy.targetStride = arguments.targetStride;
-  copy.sourceStride = arguments.sourceStride;
-  copy.rows = arguments.rows;
-  copy.rowElements = arguments.rowElements;
   enqueue(stream, [copy](double &) {
     commsched::runtime::copyRows(copy);
     return true;
@@ -123,8 +114,8 @@ STANDIN_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid,
       return true;
     });
   } else {
-    enqueueConversion(
-        name, *static_cast<const ConvertArguments *>(arguments[0]), stream);
+    enqueueConversion(name, *static_cast<const StridedCopy *>(arguments[0]),
+                      stream);
   }
   return cudaSuccess;
 }
