@@ -78,6 +78,15 @@ public:
   }
 
 private:
+  /// What the launch sends; spoils its outputs if buffers are checked.
+  Staged stage(const Launch &launch) const {
+    Staged staged = stageInputs(launch);
+    for (const StagedTensor &tensor : staged)
+      recorder.addStagedBytes(tensor.size);
+    if (options.check_buffers)
+      spoilOutputs(launch, staged);
+    return staged;
+  }
   std::unique_ptr<LocalTransfer> startTransfer(Launch launch);
   bool isDone(HostRequest &request) override;
   Status await(HostRequest &request, Deadline deadline) override;
@@ -142,15 +151,11 @@ std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
     return startTransfer(std::move(launch));
   auto request = std::make_unique<LocalRequest>();
   request->startedAt = Clock::now();
-  LocalJob::Arrival arrival{&launch, rank, stageInputs(launch)};
-  recorder.addStagedBytes(countBytes(arrival.staged));
-  if (options.check_buffers)
-    spoilOutputs(launch, arrival.staged);
-  if (isModelled) {
-    arrival.clockNs = getClockNs();
-    arrival.before = streams[launch.group->stream];
-  }
-  request->meeting = job->post(std::move(arrival), status);
+  std::shared_ptr<Meeting> before;
+  if (isModelled)
+    before = streams[launch.group->stream];
+  request->meeting = job->post(launch, rank, stage(launch),
+                               isModelled ? modelledNs : 0, before, status);
   if (!request->meeting)
     return nullptr;
   if (isModelled)
@@ -240,9 +245,7 @@ Status LocalBackend::deliver(const LocalRequest &request) const {
 std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
   auto transfer = std::make_unique<LocalTransfer>();
   if (options.check_buffers) {
-    transfer->staged = stageInputs(launch);
-    recorder.addStagedBytes(countBytes(transfer->staged));
-    spoilOutputs(launch, transfer->staged);
+    transfer->staged = stage(launch);
     for (const StagedTensor &staged : transfer->staged) {
       StagedTensor &arrived = transfer->arrived.emplace_back();
       arrived.size = staged.size;

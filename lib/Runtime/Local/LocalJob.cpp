@@ -255,21 +255,19 @@ static std::shared_ptr<Meeting> makeMeeting(std::vector<int32_t> members,
   return meeting;
 }
 
-std::shared_ptr<Meeting> LocalJob::findMeeting(const Arrival &arrival,
-                                               Status &status) {
-  const Launch &launch = *arrival.launch;
+std::shared_ptr<Meeting> LocalJob::findMeeting(const Launch &launch,
+                                               int32_t rank, Status &status) {
   const Group &group = *launch.group;
   std::pair<RowKey, int64_t> key(RowKey(group.index, group.members.front()),
                                  launch.sequence);
   auto found = meetings.find(key);
   if (found == meetings.end())
-    found = meetings
-                .emplace(key,
-                         makeMeeting(group.members, arrival.rank, *launch.site))
-                .first;
+    found =
+        meetings.emplace(key, makeMeeting(group.members, rank, *launch.site))
+            .first;
   std::shared_ptr<Meeting> meeting = found->second;
   if (meeting->site != launch.site->collective) {
-    status = concat("rank ", arrival.rank, " starts ", describeLaunch(launch),
+    status = concat("rank ", rank, " starts ", describeLaunch(launch),
                     ", but rank ", meeting->firstRank, " has started ",
                     meeting->firstText, " in its place");
     return nullptr;
@@ -302,15 +300,15 @@ static Status checkPair(const Meeting &send, const Meeting &recv) {
          describe(recv, " expects", recv.expectedBytes);
 }
 
-std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
+std::shared_ptr<Meeting> LocalJob::makePointToPoint(const Launch &launch,
+                                                    int32_t rank, Staged staged,
                                                     Status &status) {
-  const Site &site = *arrival.launch->site;
-  const Group &group = *arrival.launch->group;
+  const Site &site = *launch.site;
+  const Group &group = *launch.group;
   bool isSend = site.kind == COMMSCHED_SEND;
-  std::shared_ptr<Meeting> meeting =
-      makeMeeting({arrival.rank}, arrival.rank, site);
+  std::shared_ptr<Meeting> meeting = makeMeeting({rank}, rank, site);
   if (isSend) {
-    meeting->staged[0] = std::move(arrival.staged);
+    meeting->staged[0] = std::move(staged);
   } else {
     meeting->sender = group.members[site.peer];
     for (const Tensor &tensor : site.tensors)
@@ -341,32 +339,33 @@ std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
   return status ? meeting : nullptr;
 }
 
-std::shared_ptr<Meeting> LocalJob::post(Arrival arrival, Status &status) {
+std::shared_ptr<Meeting> LocalJob::post(const Launch &launch, int32_t rank,
+                                        Staged staged, int64_t clockNs,
+                                        const std::shared_ptr<Meeting> &before,
+                                        Status &status) {
   std::lock_guard<std::mutex> lock(mutex);
-  const Launch &launch = *arrival.launch;
   if (failedRank >= 0) {
     status =
         "at the start of " + describeLaunch(launch) + ": " + describeFailure();
     return nullptr;
   }
-  seats[arrival.rank].last = describeLast(launch);
+  seats[rank].last = describeLast(launch);
   std::shared_ptr<Meeting> meeting;
   if (isPointToPoint(launch.site->kind)) {
-    meeting = makePointToPoint(arrival, status);
+    meeting = makePointToPoint(launch, rank, std::move(staged), status);
     if (!meeting)
       return nullptr;
     meeting->hasCome[0] = true;
   } else {
-    meeting = findMeeting(arrival, status);
+    meeting = findMeeting(launch, rank, status);
     if (!meeting)
       return nullptr;
-    meeting->staged[launch.group->rank] = std::move(arrival.staged);
+    meeting->staged[launch.group->rank] = std::move(staged);
     meeting->hasCome[launch.group->rank] = true;
   }
-  meeting->interval.beginNs =
-      std::max(meeting->interval.beginNs, arrival.clockNs);
-  if (arrival.before)
-    follow(meeting, arrival.before, /*onlyBegin=*/false);
+  meeting->interval.beginNs = std::max(meeting->interval.beginNs, clockNs);
+  if (before)
+    follow(meeting, before, /*onlyBegin=*/false);
   std::vector<std::shared_ptr<Meeting>> completed;
   arrive(meeting, Clock::now(), completed);
   for (const std::shared_ptr<Meeting> &done : completed)

@@ -48,7 +48,6 @@ using Staged = std::vector<StagedTensor>;
 
 /// Copies what the launch's rank sends.
 Staged stageInputs(const Launch &launch);
-int64_t countBytes(const Staged &staged);
 
 /// An error that names both ranks where a rank of the group has sent this one
 /// another number of rows than it expects: where splits are values, nobody has
@@ -128,21 +127,14 @@ public:
   /// After this the rank is gone.
   void leave(int32_t rank);
 
-  /// One rank's part of a launch.
-  struct Arrival {
-    const Launch *launch = nullptr;
-    int32_t rank = -1;
-    Staged staged;
-    /// With modelled times: the rank's clock, and the meeting before this one
-    /// on its stream, if any.
-    int64_t clockNs = 0;
-    std::shared_ptr<Meeting> before = nullptr;
-  };
-
-  /// Brings the launch to its meeting; null and an error when another member
-  /// has started another site in its place.
-  std::shared_ptr<Meeting> post(Arrival arrival, Status &status);
-
+  /// Brings a launch to its meeting, with what the rank sends; null and an
+  /// error when another member has started another site in its place. With
+  /// modelled times `clockNs` is the rank's clock, and `before` the meeting
+  /// before this one on its stream, if any.
+  std::shared_ptr<Meeting> post(const Launch &launch, int32_t rank,
+                                Staged staged, int64_t clockNs,
+                                const std::shared_ptr<Meeting> &before,
+                                Status &status);
   bool isComplete(const Meeting &meeting);
   /// Waits until the meeting is complete.
   Status wait(const Meeting &meeting, const Launch &launch, int32_t rank,
@@ -175,8 +167,10 @@ private:
   using Channel = std::tuple<RowKey, int32_t, int32_t, int32_t>;
   using Queue = std::deque<std::shared_ptr<Meeting>>;
 
-  std::shared_ptr<Meeting> findMeeting(const Arrival &arrival, Status &status);
-  std::shared_ptr<Meeting> makePointToPoint(Arrival &arrival, Status &status);
+  std::shared_ptr<Meeting> findMeeting(const Launch &launch, int32_t rank,
+                                       Status &status);
+  std::shared_ptr<Meeting> makePointToPoint(const Launch &launch, int32_t rank,
+                                            Staged staged, Status &status);
   void notifyAll();
   /// Whether the rank stands in an exchange that others have yet to come to.
   bool standsInExchange(const Seat &seat) const;

@@ -36,13 +36,6 @@ Staged commsched::runtime::stageInputs(const Launch &launch) {
   return staged;
 }
 
-int64_t commsched::runtime::countBytes(const Staged &staged) {
-  int64_t bytes = 0;
-  for (const StagedTensor &tensor : staged)
-    bytes += tensor.size;
-  return bytes;
-}
-
 Status commsched::runtime::checkParts(const Launch &launch,
                                       const std::vector<const Staged *> &sent) {
   if (!launch.site->hasSplitValues())

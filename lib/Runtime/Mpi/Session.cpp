@@ -25,9 +25,8 @@ using namespace commsched::runtime::mpi;
 //===----------------------------------------------------------------------===//
 
 Watchdog::Watchdog(std::string what, Deadline deadline)
-    : thread([this, what = std::move(what), deadline] {
-        std::unique_lock<std::mutex> lock(mutex);
-        if (ended.wait_until(lock, deadline, [this] { return hasEnded; }))
+    : thread([what = std::move(what), deadline, end = ended.get_future()] {
+        if (end.wait_until(deadline) == std::future_status::ready)
           return;
         std::fprintf(stderr,
                      "commsched: error: timed out in %s: not all ranks have "
@@ -38,11 +37,7 @@ Watchdog::Watchdog(std::string what, Deadline deadline)
       }) {}
 
 Watchdog::~Watchdog() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    hasEnded = true;
-  }
-  ended.notify_one();
+  ended.set_value();
   thread.join();
 }
 

@@ -28,7 +28,7 @@
 
 #include "CommSched/Runtime/Backend.h"
 
-#include <condition_variable>
+#include <future>
 #include <mpi.h>
 #include <mutex>
 #include <thread>
@@ -101,9 +101,7 @@ public:
   Watchdog &operator=(const Watchdog &) = delete;
 
 private:
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool hasEnded = false;
+  std::promise<void> ended;
   std::thread thread;
 };
 
