@@ -11,13 +11,17 @@
 #include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/CostModel/Implementations.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Support/Json.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Numerics/Elements.h"
+#include "Settings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -26,13 +30,104 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include <deque>
+#include <map>
+#include <tuple>
+
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::run;
+namespace json = llvm::json;
 
 //===----------------------------------------------------------------------===//
-// CompiledProgram
+// The description
 //===----------------------------------------------------------------------===//
+
+static std::string getText(const json::Object &object, StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+/// Calls `add` for each object of the list `key`.
+static void forEach(const json::Object &program, StringRef key,
+                    function_ref<void(const json::Object &)> add) {
+  if (const json::Array *list = program.getArray(key))
+    for (const json::Value &value : *list)
+      if (const json::Object *object = value.getAsObject())
+        add(*object);
+}
+
+llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
+  llvm::Expected<json::Value> value = parseJson(description);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError("is no JSON object");
+  ProgramSites program;
+  // Names, and implementations.
+  std::vector<std::pair<std::string, std::string>> groups;
+  forEach(*object, "groups", [&](const json::Object &group) {
+    std::string implementation;
+    if (const json::Object *named = group.getObject("implementation"))
+      implementation = getText(*named, "name");
+    if (implementation == cost::Implementations::defaultName)
+      implementation.clear();
+    groups.emplace_back(getText(group, "name"), std::move(implementation));
+  });
+  forEach(*object, "sites", [&](const json::Object &site) {
+    size_t group = static_cast<size_t>(site.getInteger("group").value_or(-1));
+    std::string kind = getText(site, "kind");
+    std::pair<std::string, std::string> stream(
+        kind == "offload" ? "d2h" : "h2d", "");
+    if (group < groups.size())
+      stream = groups[group];
+    program.sites.push_back({getText(site, "name"), getText(site, "location"),
+                             kind, stream.first, stream.second});
+  });
+  forEach(*object, "operators", [&](const json::Object &op) {
+    program.operators.push_back(
+        {getText(op, "name"), getText(op, "location"), "", "", ""});
+  });
+  return program;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding operations
+//===----------------------------------------------------------------------===//
+
+static std::string toUtf8(std::string text) {
+  return json::isUTF8(text) ? text : json::fixUTF8(text);
+}
+
+/// Finds the operations by the texts that identify them; equal ones in program
+/// order.
+static void findOperations(ModuleOp module, ProgramSites &program) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, std::deque<Site *>> queues;
+  for (std::vector<Site> *list : {&program.sites, &program.operators})
+    for (Site &site : *list)
+      queues[{site.kind, site.name, site.location}].push_back(&site);
+  module.walk<WalkOrder::PreOrder>([&](Block *block) {
+    unsigned indexInBlock = 0;
+    for (Operation &op : *block) {
+      std::string kind, name;
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+        kind = stringifyCollectiveKind(collective.getCollectiveKind());
+        name = getCollectiveName(collective, indexInBlock++);
+      } else if (auto compute = dyn_cast<ComputeOp>(op)) {
+        name = toUtf8(compute.getCallee().str());
+      } else {
+        continue;
+      }
+      std::deque<Site *> &queue =
+          queues[{kind, name, getLocationText(op.getLoc())}];
+      if (queue.empty())
+        continue;
+      queue.front()->op = &op;
+      queue.pop_front();
+    }
+  });
+}
 
 /// Rounds to bf16, under the names by which compiled code calls it: libgcc has
 /// these functions since version 13 only. A bf16 is returned where a float
@@ -53,117 +148,107 @@ getBrainFloatSymbols(llvm::orc::MangleAndInterner mangle) {
           {mangle("__truncdfbf2"), define(truncateToBrainFloat<double>)}};
 }
 
-/// The global that lowering puts the program's description into.
-static constexpr StringLiteral descriptionName = "commsched_program";
-
-CompiledProgram::CompiledProgram(StringRef path) : path(path.str()) {}
-CompiledProgram::~CompiledProgram() = default;
-
 //===----------------------------------------------------------------------===//
 // Loading and predicting
 //===----------------------------------------------------------------------===//
+
+/// What MLIR has reported already.
+static llvm::Error createReportedError() { return llvm::createStringError(""); }
 
 static bool hasCalls(ModuleOp module) {
   return module.walk([](func::CallOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
-LogicalResult CompiledProgram::load(MLIRContext &context,
-                                    const ProgramOptions &options,
-                                    std::string &error) {
+static llvm::Error load(CompiledProgram &program, MLIRContext &context,
+                        const Settings &settings) {
   llvm::SourceMgr sourceMgr;
-  // Diagnostics go to the handler of create().
-  module = parseSourceFile<ModuleOp>(path, sourceMgr, &context);
-  if (!module)
-    return failure();
+  program.module = parseSourceFile<ModuleOp>(program.path, sourceMgr, &context);
+  if (!program.module)
+    return createReportedError();
+  ModuleOp module = *program.module;
   // What is called is predicted and counted with the function that calls it.
-  if (hasCalls(*module)) {
+  if (hasCalls(module)) {
     PassManager manager(&context);
     manager.addPass(createMergeStep());
-    if (failed(manager.run(*module)))
-      return failure();
+    if (failed(manager.run(module)))
+      return createReportedError();
   }
-  llvm::Expected<StepPlan> made =
-      StepPlan::create(*module, options.entry, options.repetitions);
-  if (!made) {
-    error = "'" + path + "'" + llvm::toString(made.takeError());
-    return failure();
-  }
-  plan = std::move(*made);
-  if (options.profile.empty())
-    return success();
-  return setProfile(*module, options.profile, "commsched-run");
+  llvm::Expected<StepPlan> plan =
+      StepPlan::create(module, settings.entry, getIfGiven(settings.iterations));
+  if (!plan)
+    return llvm::createStringError("'" + program.path + "'" +
+                                   llvm::toString(plan.takeError()));
+  program.plan = std::move(*plan);
+  if (!settings.profile.empty() &&
+      failed(setProfile(module, settings.profile, "commsched-run")))
+    return createReportedError();
+  return llvm::Error::success();
 }
 
 /// Without a steady state repetitions follow each other without overlap, since
 /// nothing is in flight between them.
-LogicalResult CompiledProgram::predict() {
+static llvm::Error predict(CompiledProgram &program) {
   FailureOr<std::shared_ptr<CostAnalysis>> analysis =
-      CostAnalysis::create(*module);
+      CostAnalysis::create(*program.module);
   if (failed(analysis))
-    return failure();
+    return createReportedError();
   OperationCosts &costs = *(*analysis)->getCosts();
-  Callees callees(*module, costs);
-  if (plan.depth != 1)
-    return predictSteadyState(costs);
-  FailureOr<std::optional<StepReport>> report = simulateFunction(
-      plan.functions.front().function, costs, noPredictionReason);
-  if (failed(report))
-    return failure();
-  if (!*report)
-    return success();
+  Callees callees(*program.module, costs);
+  const StepPlan &plan = program.plan;
+  bool isSteady = plan.depth != 1;
+  func::FuncOp function = plan.functions[isSteady ? 1 : 0].function;
+  // A steady state becomes a loop for that.
+  if (isSteady)
+    function.getContext()
+        ->loadDialect<arith::ArithDialect, CommSchedDialect, scf::SCFDialect>();
+  FailureOr<std::optional<StepReport>> simulated =
+      isSteady ? simulateRepetitions(function, std::nullopt, costs,
+                                     program.noPredictionReason)
+               : simulateFunction(function, costs, program.noPredictionReason);
+  if (failed(simulated))
+    return createReportedError();
+  if (!*simulated)
+    return llvm::Error::success();
+  StepReport &report = **simulated;
+  Summary &predicted = program.predicted;
   int64_t repetitions = plan.getNumRepetitions();
-  totals.emplace();
-  totals->periodNs = (*report)->stepTimeNs;
-  totals->stepNs = repetitions * (*report)->stepTimeNs;
-  totals->exposedNs = repetitions * (*report)->exposedCommNs;
-  totals->peakBytes = (*report)->peakMemoryBytes;
-  totals->hostPeakBytes = (*report)->hostPeakBytes;
-  totals->evidence = (*report)->evidence;
+  program.evidence = report.evidence.describe();
+  predicted.peakBytes = report.peakMemoryBytes;
+  if (isSteady) {
+    const PeriodReport &period = *report.period;
+    predicted.periodNs = period.periodNs;
+    // Of few repetitions the time of all is that of a run which has more of
+    // them, less their periods.
+    if (period.rampNs) {
+      predicted.stepNs = repetitions * period.periodNs + *period.rampNs;
+      predicted.exposedNs =
+          predicted.stepNs - repetitions * report.computeTimeNs;
+    }
+    return llvm::Error::success();
+  }
+  predicted.periodNs = report.stepTimeNs;
+  predicted.stepNs = repetitions * report.stepTimeNs;
+  predicted.exposedNs = repetitions * report.exposedCommNs;
+  predicted.hostPeakBytes = report.hostPeakBytes;
   if (!plan.repetitions)
-    prediction = std::move(*report);
-  return success();
-}
-
-/// Of few repetitions the time of all is that of a run which has more of them,
-/// less their periods.
-LogicalResult CompiledProgram::predictSteadyState(OperationCosts &costs) {
-  func::FuncOp steady = plan.functions[1].function;
-  // It becomes a loop for that.
-  steady.getContext()
-      ->loadDialect<arith::ArithDialect, CommSchedDialect, scf::SCFDialect>();
-  FailureOr<std::optional<StepReport>> report =
-      simulateRepetitions(steady, std::nullopt, costs, noPredictionReason);
-  if (failed(report))
-    return failure();
-  if (!*report)
-    return success();
-  const PeriodReport &period = *(*report)->period;
-  int64_t repetitions = plan.getNumRepetitions();
-  totals.emplace();
-  totals->periodNs = period.periodNs;
-  totals->peakBytes = (*report)->peakMemoryBytes;
-  totals->evidence = (*report)->evidence;
-  if (!period.rampNs)
-    return success();
-  totals->stepNs = repetitions * period.periodNs + *period.rampNs;
-  totals->exposedNs = *totals->stepNs - repetitions * (*report)->computeTimeNs;
-  return success();
+    program.prediction = std::move(report);
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
 
-llvm::Error CompiledProgram::compile(const ProgramOptions &options) {
-  OwningOpRef<ModuleOp> lowered = module->clone();
+static llvm::Error compile(CompiledProgram &program, unsigned optLevel) {
+  OwningOpRef<ModuleOp> lowered = program.module->clone();
   // What is called keeps its name.
-  for (const PlannedFunction &planned : plan.functions)
+  for (const PlannedFunction &planned : program.plan.functions)
     lowered->lookupSymbol<func::FuncOp>(planned.signature.name).setPublic();
-  PassManager manager(module->getContext());
+  PassManager manager(lowered->getContext());
   buildCommSchedToLLVMPipeline(manager);
   if (failed(manager.run(*lowered)))
-    return llvm::createStringError("'" + path + "' cannot be lowered");
+    return llvm::createStringError("'" + program.path + "' cannot be lowered");
 
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
@@ -171,85 +256,87 @@ llvm::Error CompiledProgram::compile(const ProgramOptions &options) {
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  auto codeGenLevel = *llvm::CodeGenOpt::getLevel(options.optLevel);
+  auto codeGenLevel = *llvm::CodeGenOpt::getLevel(optLevel);
   builder->setCodeGenOptLevel(codeGenLevel);
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine =
       builder->createTargetMachine();
   if (!machine)
     return machine.takeError();
   ExecutionEngineOptions engineOptions;
-  auto optimize = makeOptimizingTransformer(options.optLevel, /*sizeLevel=*/0,
-                                            machine->get());
+  auto optimize =
+      makeOptimizingTransformer(optLevel, /*sizeLevel=*/0, machine->get());
   engineOptions.jitCodeGenOptLevel = codeGenLevel;
   engineOptions.transformer = optimize;
   llvm::Expected<std::unique_ptr<ExecutionEngine>> created =
       ExecutionEngine::create(*lowered, engineOptions, std::move(*machine));
   if (!created)
     return created.takeError();
-  engine = std::move(*created);
-  engine->registerSymbols(getBrainFloatSymbols);
+  program.engine = std::move(*created);
+  program.engine->registerSymbols(getBrainFloatSymbols);
 
-  for (const PlannedFunction &planned : plan.functions) {
+  for (const PlannedFunction &planned : program.plan.functions) {
     llvm::Expected<void (*)(void **)> function =
-        engine->lookupPacked("_mlir_ciface_" + planned.signature.name);
+        program.engine->lookupPacked(planned.signature.name);
     if (!function)
       return function.takeError();
-    code.push_back(*function);
+    program.code.push_back(*function);
   }
-  llvm::Expected<void *> text = engine->lookup(descriptionName);
+  // The global that lowering puts the description into.
+  llvm::Expected<void *> text = program.engine->lookup("commsched_program");
   if (!text)
     return text.takeError();
-  description = static_cast<const char *>(*text);
-  llvm::Expected<ProgramSites> parsed = ProgramSites::parse(description);
+  program.description = static_cast<const char *>(*text);
+  llvm::Expected<ProgramSites> parsed =
+      ProgramSites::parse(program.description);
   if (!parsed)
-    return llvm::createStringError("'" + path + "': its description " +
+    return llvm::createStringError("'" + program.path + "': its description " +
                                    llvm::toString(parsed.takeError()));
-  sites = std::move(*parsed);
+  program.sites = std::move(*parsed);
+  findOperations(*program.module, program.sites);
   return llvm::Error::success();
 }
 
-void CompiledProgram::findPredictedSites() {
-  siteMap = std::make_unique<SiteMap>(*module, sites);
-  if (!prediction)
-    return;
-  for (const CollectiveReport &collective : prediction->collectives)
-    predictedSites.push_back(siteMap->sites.lookup_or(collective.start, -1));
-}
-
-void CompiledProgram::countSiteCalls() {
-  siteCalls.resize(sites.sites.size());
+/// What the plan and the prediction know of each site.
+static void describeSites(CompiledProgram &program) {
   llvm::DenseMap<Operation *, int64_t> calls;
-  for (unsigned index = 0; index < plan.functions.size(); ++index)
-    calls[plan.functions[index].function] = plan.countCalls(index);
-  for (auto [op, site] : siteMap->sites)
-    siteCalls[site] = calls.lookup(op->getParentOfType<func::FuncOp>());
+  for (int64_t index = 0; index < program.plan.getNumCalls(); ++index)
+    ++calls[program.plan.functions[program.plan.getCall(index).function]
+                .function];
+  llvm::DenseMap<Operation *, SiteTimes> times;
+  if (program.prediction)
+    for (const CollectiveReport &collective : program.prediction->collectives)
+      times[collective.start] = {collective.startNs,
+                                 collective.endNs - collective.startNs,
+                                 collective.exposedNs};
+  for (const Site &site : program.sites.sites) {
+    program.predicted.sites.push_back(
+        site.op ? times.lookup_or(site.op, SiteTimes()) : SiteTimes());
+    program.siteCalls.push_back(
+        site.op ? calls.lookup(site.op->getParentOfType<func::FuncOp>()) : 0);
+  }
 }
 
 llvm::Expected<std::unique_ptr<CompiledProgram>>
 CompiledProgram::create(MLIRContext &context, StringRef path,
-                        const ProgramOptions &options) {
+                        const Settings &settings) {
   std::string diagnostics;
   llvm::raw_string_ostream os(diagnostics);
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context, os);
-  std::unique_ptr<CompiledProgram> program(new CompiledProgram(path));
-  std::string error;
-  if (succeeded(program->load(context, options, error)) &&
-      succeeded(program->predict())) {
-    if (llvm::Error inner = program->compile(options))
-      error = llvm::toString(std::move(inner));
-    if (error.empty()) {
-      program->findPredictedSites();
-      program->countSiteCalls();
-    }
-  }
-  if (error.empty() && program->siteMap)
+  auto program = std::make_unique<CompiledProgram>();
+  program->path = path;
+  llvm::Error error = load(*program, context, settings);
+  if (!error)
+    error = predict(*program);
+  if (!error)
+    error = compile(*program, settings.optLevel);
+  if (!error) {
+    describeSites(*program);
     return program;
+  }
   // The diagnostics have more detail than the last message.
-  while (StringRef(diagnostics).ends_with("\n"))
-    diagnostics.pop_back();
-  if (diagnostics.empty())
-    return llvm::createStringError(error);
-  return llvm::createStringError(error.empty() ? diagnostics
-                                               : diagnostics + "\n" + error);
+  std::string text = llvm::toString(std::move(error));
+  StringRef detail = StringRef(diagnostics).rtrim('\n');
+  return llvm::createStringError(
+      detail + (detail.empty() || text.empty() ? "" : "\n") + text);
 }

@@ -15,105 +15,73 @@
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_COMPILEDPROGRAM_H
 
 #include "CommSched/Report/StepReport.h"
-#include "DeviceValues.h"
+#include "Measurements.h"
 #include "StepPlan.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <memory>
 
-namespace mlir {
-class ExecutionEngine;
-} // namespace mlir
-
 namespace mlir::commsched::run {
 
-/// What is made of a file.
-struct ProgramOptions {
-  /// The function; empty for the one that there is.
-  std::string entry;
-  /// How often its step is repeated; see StepPlan.
-  std::optional<int64_t> repetitions;
-  /// The path of a table of measured collectives, or empty.
-  std::string profile;
-  /// How hard LLVM tries, from 0 to 3.
-  unsigned optLevel = 2;
+struct Settings;
+
+/// A collective, a transfer or an emulated operator. Its index is what the
+/// runtime's records have.
+struct Site {
+  std::string name;
+  std::string location;
+  /// Empty for operators.
+  std::string kind;
+  /// The group, or the stream of a transfer: "d2h" or "h2d".
+  std::string group;
+  /// The implementation; empty for NCCL, which the predictions do not name
+  /// either.
+  std::string implementation;
+  /// As it was before lowering; null if lowering has dropped or copied it.
+  Operation *op = nullptr;
+
+  /// As CollectiveReport::getStreamName.
+  std::string getStreamName() const {
+    return implementation.empty() ? group : group + " (" + implementation + ")";
+  }
+  bool isTransfer() const { return kind == "offload" || kind == "reload"; }
 };
 
-/// What the cost model says about all calls of a plan together. None for what
-/// the model does not know.
-struct PredictedTotals {
-  /// From one repetition to the next.
-  std::optional<int64_t> periodNs;
-  std::optional<int64_t> stepNs;
-  std::optional<int64_t> exposedNs;
-  std::optional<int64_t> peakBytes;
-  std::optional<int64_t> hostPeakBytes;
-  CostEvidence evidence;
+struct ProgramSites {
+  std::vector<Site> sites;
+  std::vector<Site> operators;
+
+  /// Reads the text that commsched_load_program takes.
+  static llvm::Expected<ProgramSites> parse(StringRef description);
 };
 
-class CompiledProgram {
-public:
+struct CompiledProgram {
   /// Fails with all diagnostics, or what else is wrong, in words.
   static llvm::Expected<std::unique_ptr<CompiledProgram>>
-  create(MLIRContext &context, StringRef path, const ProgramOptions &options);
-  ~CompiledProgram();
-
-  StringRef getPath() const { return path; }
-  const StepPlan &getPlan() const { return plan; }
-  const Signature &getSignature() const { return plan.signature; }
-  /// As it was before lowering.
-  ModuleOp getModule() const { return *module; }
-
-  /// The prediction of the cost model for a step that is run once; none, with
-  /// the reason as text, where there is none.
-  const std::optional<StepReport> &getPrediction() const { return prediction; }
-  /// The prediction for all repetitions; none likewise.
-  const std::optional<PredictedTotals> &getPredictedTotals() const {
-    return totals;
-  }
-  StringRef getNoPredictionReason() const { return noPredictionReason; }
-
-  /// The text for commsched_load_program.
-  const char *getDescription() const { return description; }
-  const ProgramSites &getSites() const { return sites; }
-  const SiteMap &getSiteMap() const { return *siteMap; }
-  /// By site: how often the function is called that it is in; 0 where that is
-  /// not known.
-  ArrayRef<int64_t> getSiteCalls() const { return siteCalls; }
-  /// For each collective of the prediction its site, or -1.
-  ArrayRef<int32_t> getPredictedSites() const { return predictedSites; }
-
-  /// Calls a function of the plan.
-  std::vector<DeviceValue> call(unsigned function,
-                                std::vector<DeviceValue> &arguments) const {
-    return callFunction(code[function], plan.functions[function].signature,
-                        arguments);
-  }
-
-private:
-  explicit CompiledProgram(StringRef path);
-
-  LogicalResult load(MLIRContext &context, const ProgramOptions &options,
-                     std::string &error);
-  LogicalResult predict();
-  LogicalResult predictSteadyState(OperationCosts &costs);
-  llvm::Error compile(const ProgramOptions &options);
-  void findPredictedSites();
-  void countSiteCalls();
+  create(MLIRContext &context, StringRef path, const Settings &settings);
 
   std::string path;
+  /// As it was before lowering.
   OwningOpRef<ModuleOp> module;
   StepPlan plan;
+
+  /// What the cost model says about a step that is run once, and about all
+  /// repetitions together, with what that rests on; none and empty, with the
+  /// reason as text, where it says nothing.
   std::optional<StepReport> prediction;
-  std::optional<PredictedTotals> totals;
+  Summary predicted;
+  std::string evidence;
   std::string noPredictionReason;
+
   std::unique_ptr<ExecutionEngine> engine;
-  /// By function of the plan: its C interface.
+  /// By function of the plan.
   std::vector<void (*)(void **)> code;
+  /// The text for commsched_load_program.
   const char *description = nullptr;
   ProgramSites sites;
-  std::unique_ptr<SiteMap> siteMap;
-  std::vector<int32_t> predictedSites;
+  /// By site: how often the function is called that it is in; 0 where that is
+  /// not known.
   std::vector<int64_t> siteCalls;
 };
 

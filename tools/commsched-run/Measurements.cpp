@@ -9,6 +9,7 @@
 #include "Measurements.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 
@@ -72,6 +73,7 @@ static Summary getNumbers(const MeasuredRun &run, ArrayRef<int64_t> siteCalls) {
   size_t numSites = siteCalls.size();
   Summary summary;
   summary.stepNs = run.stepNs;
+  summary.exposedNs = 0;
   summary.periodNs = findPeriod(run, siteCalls);
   summary.peakBytes = run.peakBytes;
   summary.hostPeakBytes = run.hostPeakBytes;
@@ -98,34 +100,17 @@ static Summary getNumbers(const MeasuredRun &run, ArrayRef<int64_t> siteCalls) {
   return summary;
 }
 
-/// Numbers, each of which `choose` makes of those at its place in all of
-/// `lists`.
-static std::vector<int64_t>
-combine(ArrayRef<std::vector<int64_t>> lists,
-        function_ref<int64_t(std::vector<int64_t>)> choose) {
-  std::vector<int64_t> chosen;
-  for (size_t index = 0; index < lists.front().size(); ++index) {
-    std::vector<int64_t> values;
-    for (const std::vector<int64_t> &list : lists)
-      values.push_back(list[index]);
-    chosen.push_back(choose(std::move(values)));
-  }
-  return chosen;
-}
-
 Summary mlir::commsched::run::summarize(ArrayRef<MeasuredRun> runs,
                                         ArrayRef<int64_t> siteCalls) {
+  // By number its values in all runs.
   std::vector<std::vector<int64_t>> lists;
-  for (const MeasuredRun &run : runs)
-    lists.push_back(getNumbers(run, siteCalls).toNumbers());
-  return Summary::fromNumbers(combine(lists, getMedian));
-}
-
-std::vector<int64_t>
-mlir::commsched::run::getLargest(ArrayRef<std::vector<int64_t>> ranks) {
-  return combine(ranks, [](std::vector<int64_t> values) {
-    return *std::max_element(values.begin(), values.end());
-  });
+  for (const MeasuredRun &run : runs) {
+    std::vector<int64_t> numbers = getNumbers(run, siteCalls).toNumbers();
+    lists.resize(numbers.size());
+    for (auto [list, number] : llvm::zip_equal(lists, numbers))
+      list.push_back(number);
+  }
+  return Summary::fromNumbers(llvm::map_to_vector(lists, getMedian));
 }
 
 std::vector<std::optional<int64_t>>
@@ -154,25 +139,17 @@ llvm::Error mlir::commsched::run::getRuntimeError() {
   return llvm::createStringError(text);
 }
 
-llvm::Expected<std::vector<std::vector<int64_t>>>
-mlir::commsched::run::exchangeNumbers(ArrayRef<int64_t> mine) {
+llvm::Expected<std::vector<int64_t>>
+mlir::commsched::run::exchangeLargest(ArrayRef<int64_t> mine) {
   llvm::Expected<std::vector<int64_t>> all = exchange(mine);
   if (!all)
     return all.takeError();
-  std::vector<std::vector<int64_t>> numbers;
-  for (int32_t rank = 0; rank < commsched_num_ranks(); ++rank) {
-    auto first = all->begin() + rank * mine.size();
-    numbers.emplace_back(first, first + mine.size());
+  std::vector<int64_t> largest = mine.vec();
+  for (auto [index, value] : llvm::enumerate(*all)) {
+    int64_t &most = largest[index % mine.size()];
+    most = std::max(most, value);
   }
-  return numbers;
-}
-
-llvm::Expected<std::vector<int64_t>>
-mlir::commsched::run::exchangeLargest(ArrayRef<int64_t> mine) {
-  llvm::Expected<std::vector<std::vector<int64_t>>> all = exchangeNumbers(mine);
-  if (!all)
-    return all.takeError();
-  return getLargest(*all);
+  return largest;
 }
 
 llvm::Expected<std::vector<std::vector<commsched_record>>>

@@ -46,16 +46,15 @@ struct SiteTimes {
   int64_t exposedNs = -1;
 };
 
-/// Medians over runs.
+/// Medians over runs, or what the cost model says; -1 for what is not known.
 struct Summary {
-  int64_t stepNs = 0;
-  /// From one repetition to the next in the second half of the run; -1 where it
-  /// is not known.
+  int64_t stepNs = -1;
+  /// From one repetition to the next, measured in the second half of the run.
   int64_t periodNs = -1;
   /// How long compute stood still for any collective.
-  int64_t exposedNs = 0;
-  int64_t peakBytes = 0;
-  int64_t hostPeakBytes = 0;
+  int64_t exposedNs = -1;
+  int64_t peakBytes = -1;
+  int64_t hostPeakBytes = -1;
   /// By site.
   std::vector<SiteTimes> sites;
 
@@ -73,9 +72,6 @@ int64_t getMedian(std::vector<int64_t> values);
 /// the time between calls from the middle one to the last, as the starts of the
 /// median site have it.
 Summary summarize(ArrayRef<MeasuredRun> runs, ArrayRef<int64_t> siteCalls);
-
-/// The largest of each number over ranks.
-std::vector<int64_t> getLargest(ArrayRef<std::vector<int64_t>> ranks);
 
 /// The median time of one execution of each site, or of each operator; none for
 /// what did not run.
@@ -97,10 +93,6 @@ llvm::Expected<std::vector<T>> exchange(ArrayRef<T> mine) {
     return getRuntimeError();
   return all;
 }
-
-/// The numbers of all ranks; each has as many.
-llvm::Expected<std::vector<std::vector<int64_t>>>
-exchangeNumbers(ArrayRef<int64_t> mine);
 
 /// The largest of each of these numbers over all ranks.
 llvm::Expected<std::vector<int64_t>> exchangeLargest(ArrayRef<int64_t> mine);

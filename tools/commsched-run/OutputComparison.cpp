@@ -43,11 +43,10 @@ llvm::Error
 mlir::commsched::run::checkComparable(const CompiledProgram &left,
                                       const CompiledProgram &right) {
   auto describe = [](const CompiledProgram &program, const std::string &fact) {
-    return "@" + program.getSignature().name + " of '" +
-           program.getPath().str() + "' has " + fact;
+    return "@" + program.plan.signature.name + " of '" + program.path +
+           "' has " + fact;
   };
-  std::vector<std::string> a = listFacts(left.getPlan()),
-                           b = listFacts(right.getPlan());
+  std::vector<std::string> a = listFacts(left.plan), b = listFacts(right.plan);
   auto [first, second] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (first == a.end())
     return llvm::Error::success();
@@ -124,7 +123,7 @@ mlir::commsched::run::describeComparison(const CompiledProgram &left,
   }
   const auto *first = llvm::find_if(
       ranks, [](const Difference &rank) { return rank.numDifferent != 0; });
-  const StepPlan &plan = right.getPlan();
+  const StepPlan &plan = right.plan;
   bool isResult = first->repetition >= 0;
   const ValueType &type = isResult
                               ? plan.signature.results[first->index]
@@ -138,8 +137,8 @@ mlir::commsched::run::describeComparison(const CompiledProgram &left,
   if (isResult && plan.repetitions)
     os << " of repetition " << first->repetition;
   os << " on rank " << first - ranks.begin() << " is " << format(first->left)
-     << " in '" << left.getPath() << "', but " << format(first->right)
-     << " in '" << right.getPath() << "'; " << numDifferent << " of "
-     << numElements << " elements differ";
+     << " in '" << left.path << "', but " << format(first->right) << " in '"
+     << right.path << "'; " << numDifferent << " of " << numElements
+     << " elements differ";
   return text;
 }

@@ -22,39 +22,54 @@ using namespace mlir::commsched::run;
 namespace json = llvm::json;
 
 //===----------------------------------------------------------------------===//
-// Tables and JSON
+// What tables and JSON have in common
 //===----------------------------------------------------------------------===//
 
-/// For each site what the model says about it; -1 where it says nothing.
-static std::vector<SiteTimes> getPredictions(const CompiledProgram &program) {
-  std::vector<SiteTimes> predictions(program.getSites().sites.size());
-  const std::optional<StepReport> &report = program.getPrediction();
-  for (auto [index, site] : llvm::enumerate(program.getPredictedSites())) {
-    const CollectiveReport &collective = report->collectives[index];
-    if (site >= 0)
-      predictions[site] = {collective.startNs,
-                           collective.endNs - collective.startNs,
-                           collective.exposedNs};
-  }
-  return predictions;
+namespace {
+/// A number that is predicted and measured; -1 where it is not known.
+struct Figure {
+  const char *key;
+  const char *label;
+  std::string (*format)(int64_t);
+  int64_t predicted;
+  int64_t measured;
+};
+} // namespace
+
+static std::vector<Figure> listFigures(const MeasuredStep &step) {
+  const Summary &predicted = step.program.predicted, &measured = step.summary;
+  std::vector<Figure> figures;
+  bool repeats = step.program.plan.repetitions.has_value();
+  if (repeats)
+    figures.push_back({"period_ns", "period", formatTime, predicted.periodNs,
+                       measured.periodNs});
+  figures.push_back({"step_time_ns", repeats ? "all repetitions" : "step time",
+                     formatTime, predicted.stepNs, measured.stepNs});
+  figures.push_back({"exposed_comm_ns", "exposed communication", formatTime,
+                     predicted.exposedNs, measured.exposedNs});
+  figures.push_back({"peak_memory_bytes", "peak memory", formatBytes,
+                     predicted.peakBytes, measured.peakBytes});
+  if (measured.hostPeakBytes > 0 || predicted.hostPeakBytes > 0)
+    figures.push_back({"host_peak_bytes", "peak host memory", formatBytes,
+                       predicted.hostPeakBytes, measured.hostPeakBytes});
+  return figures;
 }
 
 //===----------------------------------------------------------------------===//
 // For people
 //===----------------------------------------------------------------------===//
 
-using Number = std::optional<int64_t>;
-
 /// The measured value relative to the predicted one.
-static std::string formatChange(Number predicted, int64_t measured) {
-  if (!predicted || *predicted == 0)
+static std::string formatChange(int64_t predicted, int64_t measured) {
+  if (predicted <= 0 || measured < 0)
     return "-";
   return llvm::to_string(
-      llvm::format("%+.1f %%", 100.0 * (measured - *predicted) / *predicted));
+      llvm::format("%+.1f %%", 100.0 * (measured - predicted) / predicted));
 }
 
-static std::string formatTimeOrNone(Number ns) {
-  return ns && *ns >= 0 ? formatTime(*ns) : "-";
+static std::string formatOrNone(int64_t number,
+                                std::string (*format)(int64_t) = formatTime) {
+  return number >= 0 ? format(number) : "-";
 }
 
 /// Merged collectives carry the names of all their members.
@@ -69,85 +84,50 @@ static std::string shorten(const std::string &name) {
   return name.substr(0, end) + "...";
 }
 
-/// Whether the program keeps anything in the memory of the host.
-static bool usesHostMemory(const MeasuredStep &step) {
-  const std::optional<PredictedTotals> &totals =
-      step.program->getPredictedTotals();
-  return step.summary.hostPeakBytes > 0 ||
-         (totals && totals->hostPeakBytes.value_or(0) > 0);
-}
-
-static void printStep(const MeasuredStep &step, raw_ostream &os) {
-  PredictedTotals totals =
-      step.program->getPredictedTotals().value_or(PredictedTotals());
-  TextTable<4> table(1, {"", "predicted", "measured", "difference"});
-  auto addTime = [&](const std::string &label, Number prediction,
-                     int64_t measured) {
-    bool isKnown = measured >= 0;
-    table.add({label, formatTimeOrNone(prediction), formatTimeOrNone(measured),
-               isKnown ? formatChange(prediction, measured) : "-"});
-  };
-  std::string label = "step time";
-  if (step.program->getPlan().repetitions) {
-    addTime("period", totals.periodNs, step.summary.periodNs);
-    label = "all repetitions";
-  }
-  addTime(label, totals.stepNs, step.summary.stepNs);
-  addTime("exposed communication", totals.exposedNs, step.summary.exposedNs);
-  auto addBytes = [&](const char *label, Number prediction, int64_t measured) {
-    table.add({label, prediction ? formatBytes(*prediction) : "-",
-               formatBytes(measured), formatChange(prediction, measured)});
-  };
-  addBytes("peak memory", totals.peakBytes, step.summary.peakBytes);
-  if (usesHostMemory(step))
-    addBytes("peak host memory", totals.hostPeakBytes,
-             step.summary.hostPeakBytes);
-  table.print(os);
-}
-
-static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
-  TextTable<9> table(3, {"collective", "kind", "group", "predicted start",
-                         "measured", "predicted duration", "measured",
-                         "predicted exposed", "measured"});
-  for (auto [site, predicted, measured] :
-       llvm::zip_equal(step.program->getSites().sites,
-                       getPredictions(*step.program), step.summary.sites)) {
-    // Of a step with a steady state, not all functions are called.
-    if (step.program->getPlan().repetitions && measured.startNs < 0)
-      continue;
-    table.add({shorten(site.name), site.kind, site.getStreamName(),
-               formatTimeOrNone(predicted.startNs),
-               formatTimeOrNone(measured.startNs),
-               formatTimeOrNone(predicted.durationNs),
-               formatTimeOrNone(measured.durationNs),
-               formatTimeOrNone(predicted.exposedNs),
-               formatTimeOrNone(measured.exposedNs)});
-  }
-  table.print(os);
-}
-
 void mlir::commsched::run::printTable(const MeasuredStep &step,
                                       raw_ostream &os) {
-  const CompiledProgram &program = *step.program;
-  os << program.getPath() << ": @" << program.getSignature().name << " on "
-     << step.numRanks << (step.numRanks == 1 ? " rank" : " ranks")
-     << ", backend " << step.backend << ", ";
-  if (std::optional<int64_t> count = program.getPlan().repetitions)
+  const CompiledProgram &program = step.program;
+  int32_t numRanks = commsched_num_ranks();
+  os << program.path << ": @" << program.plan.signature.name << " on "
+     << numRanks << (numRanks == 1 ? " rank" : " ranks") << ", backend "
+     << commsched_backend_name() << ", ";
+  std::optional<int64_t> count = program.plan.repetitions;
+  if (count)
     os << *count << (*count == 1 ? " repetition, " : " repetitions, ");
   if (step.repeats == 0)
     os << "one run without warm-up";
   else
     os << "median of " << step.repeats << (step.repeats == 1 ? " run" : " runs")
        << " after a warm-up";
-  os << "\n";
-  if (const std::optional<PredictedTotals> &totals =
-          program.getPredictedTotals())
-    os << "  " << totals->evidence.describe() << "\n";
+  os << "\n  ";
+  if (program.evidence.empty())
+    os << "no prediction: " << program.noPredictionReason;
   else
-    os << "  no prediction: " << program.getNoPredictionReason() << "\n";
-  os << "  " << step.evidence << "\n";
-  printStep(step, os);
-  printCollectives(step, os);
+    os << program.evidence;
+  os << "\n  " << step.evidence << "\n";
+
+  TextTable<4> figures(1, {"", "predicted", "measured", "difference"});
+  for (const Figure &figure : listFigures(step))
+    figures.add({figure.label, formatOrNone(figure.predicted, figure.format),
+                 formatOrNone(figure.measured, figure.format),
+                 formatChange(figure.predicted, figure.measured)});
+  figures.print(os);
+
+  TextTable<9> collectives(3, {"collective", "kind", "group", "predicted start",
+                               "measured", "predicted duration", "measured",
+                               "predicted exposed", "measured"});
+  for (auto [site, predicted, measured] : llvm::zip_equal(
+           program.sites.sites, program.predicted.sites, step.summary.sites)) {
+    // Of a step with a steady state, not all functions are called.
+    if (count && measured.startNs < 0)
+      continue;
+    collectives.add(
+        {shorten(site.name), site.kind, site.getStreamName(),
+         formatOrNone(predicted.startNs), formatOrNone(measured.startNs),
+         formatOrNone(predicted.durationNs), formatOrNone(measured.durationNs),
+         formatOrNone(predicted.exposedNs), formatOrNone(measured.exposedNs)});
+  }
+  collectives.print(os);
   os << "\n";
 }
 
@@ -168,47 +148,35 @@ static void printTimes(json::OStream &stream, StringRef key,
 
 void mlir::commsched::run::printJson(const MeasuredStep &step,
                                      raw_ostream &os) {
-  const CompiledProgram &program = *step.program;
-  PredictedTotals totals =
-      program.getPredictedTotals().value_or(PredictedTotals());
+  const CompiledProgram &program = step.program;
   json::OStream stream(os);
-  auto printNumber = [&](StringRef key, Number number) {
-    stream.attribute(key, number && *number >= 0 ? json::Value(*number)
-                                                 : json::Value(nullptr));
-  };
-  auto printPair = [&](StringRef key, Number predicted, int64_t measured) {
-    stream.attributeObject(key, [&] {
-      printNumber("predicted", predicted);
-      printNumber("measured", measured);
-    });
+  auto printNumber = [&](StringRef key, int64_t number) {
+    stream.attribute(key,
+                     number >= 0 ? json::Value(number) : json::Value(nullptr));
   };
   stream.object([&] {
-    stream.attribute("program", toFileText(program.getPath()));
-    stream.attribute("function", toFileText(program.getSignature().name));
-    stream.attribute("backend", step.backend);
-    stream.attribute("ranks", step.numRanks);
+    stream.attribute("program", toFileText(program.path));
+    stream.attribute("function", toFileText(program.plan.signature.name));
+    stream.attribute("backend", commsched_backend_name());
+    stream.attribute("ranks", commsched_num_ranks());
     stream.attribute("repeat", step.repeats);
-    if (std::optional<int64_t> count = program.getPlan().repetitions)
-      stream.attribute("iterations", *count);
-    if (program.getPlan().repetitions)
-      printPair("period_ns", totals.periodNs, step.summary.periodNs);
-    printPair("step_time_ns", totals.stepNs, step.summary.stepNs);
-    printPair("exposed_comm_ns", totals.exposedNs, step.summary.exposedNs);
-    printPair("peak_memory_bytes", totals.peakBytes, step.summary.peakBytes);
-    if (usesHostMemory(step))
-      printPair("host_peak_bytes", totals.hostPeakBytes,
-                step.summary.hostPeakBytes);
+    if (program.plan.repetitions)
+      stream.attribute("iterations", *program.plan.repetitions);
+    for (const Figure &figure : listFigures(step))
+      stream.attributeObject(figure.key, [&] {
+        printNumber("predicted", figure.predicted);
+        printNumber("measured", figure.measured);
+      });
     stream.attributeObject("evidence", [&] {
-      if (program.getPredictedTotals())
-        stream.attribute("predicted", totals.evidence.describe());
-      else
-        stream.attribute("predicted", nullptr);
+      stream.attribute("predicted", program.evidence.empty()
+                                        ? json::Value(nullptr)
+                                        : json::Value(program.evidence));
       stream.attribute("measured", step.evidence);
     });
-    std::vector<SiteTimes> predictions = getPredictions(program);
     stream.attributeArray("collectives", [&] {
-      for (auto [site, predicted, measured] : llvm::zip_equal(
-               program.getSites().sites, predictions, step.summary.sites)) {
+      for (auto [site, predicted, measured] :
+           llvm::zip_equal(program.sites.sites, program.predicted.sites,
+                           step.summary.sites)) {
         stream.objectBegin();
         stream.attribute("name", site.name);
         stream.attribute("kind", site.kind);
@@ -233,21 +201,18 @@ llvm::Error
 mlir::commsched::run::writeOperationTimes(StringRef path,
                                           const CompiledProgram &program,
                                           ArrayRef<MeasuredRun> runs) {
-  const ProgramSites &sites = program.getSites();
-  const SiteMap &map = program.getSiteMap();
-  auto siteTimes =
-      getMedianTimes(runs, COMMSCHED_RECORD_COLLECTIVE, sites.sites.size());
-  auto operatorTimes =
-      getMedianTimes(runs, COMMSCHED_RECORD_COMPUTE, sites.operators.size());
-  auto getTimeNs = [&](Operation *op) -> std::optional<int64_t> {
-    if (auto site = map.sites.find(op); site != map.sites.end())
-      return siteTimes[site->second];
-    if (auto index = map.operators.find(op); index != map.operators.end())
-      return operatorTimes[index->second];
-    return std::nullopt;
+  llvm::DenseMap<Operation *, std::optional<int64_t>> timesNs;
+  auto read = [&](ArrayRef<Site> sites, commsched_record_kind kind) {
+    for (auto [site, time] :
+         llvm::zip_equal(sites, getMedianTimes(runs, kind, sites.size())))
+      if (site.op)
+        timesNs[site.op] = time;
   };
+  read(program.sites.sites, COMMSCHED_RECORD_COLLECTIVE);
+  read(program.sites.operators, COMMSCHED_RECORD_COMPUTE);
+  auto getTimeNs = [&](Operation *op) { return timesNs.lookup(op); };
   RankTimes times;
-  for (const TimedFunction &timed : getTimedFunctions(program.getModule()))
+  for (const TimedFunction &timed : getTimedFunctions(*program.module))
     times[toFileText(timed.name)] = makeFunctionTimes(timed, getTimeNs);
   return writeFile(path, [&](raw_ostream &os) { printRankTimes(times, os); });
 }
@@ -298,17 +263,16 @@ void mlir::commsched::run::printTimeline(
     const CompiledProgram &program,
     ArrayRef<std::vector<commsched_record>> ranks, StringRef evidence,
     raw_ostream &os) {
-  const ProgramSites &sites = program.getSites();
-  const std::optional<StepReport> &report = program.getPrediction();
+  const std::optional<StepReport> &report = program.prediction;
   StreamThreads threads;
   if (report)
     addGroups(*report, threads);
-  for (const Site &site : sites.sites)
+  for (const Site &site : program.sites.sites)
     threads.add(site.getStreamName(), site.isTransfer());
 
   std::vector<std::pair<std::string, std::string>> facts;
   if (report)
-    facts.emplace_back("predicted", report->evidence.describe());
+    facts.emplace_back("predicted", program.evidence);
   facts.emplace_back("measured", evidence);
   ChromeTrace trace(os, facts);
   int64_t process = 1;
@@ -320,6 +284,6 @@ void mlir::commsched::run::printTimeline(
     ++process;
     threads.nameIn(trace, process,
                    "rank " + std::to_string(rank) + " measured");
-    addRank(sites, records, threads, process, trace);
+    addRank(program.sites, records, threads, process, trace);
   }
 }

@@ -20,16 +20,13 @@
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPFORMATS_H
 
 #include "CompiledProgram.h"
-#include "Measurements.h"
 
 namespace mlir::commsched::run {
 
 /// A program's measurements: of each rank the median of its runs, of these the
 /// largest.
 struct MeasuredStep {
-  const CompiledProgram *program = nullptr;
-  std::string backend;
-  int32_t numRanks = 1;
+  const CompiledProgram &program;
   /// Measured runs after a warm-up; 0: the only run was measured.
   int32_t repeats = 0;
   /// What the measured times are those of.
@@ -37,6 +34,7 @@ struct MeasuredStep {
   Summary summary;
 };
 
+/// For the rank that prints, while it has joined.
 void printTable(const MeasuredStep &step, raw_ostream &os);
 
 /// One object on one line.

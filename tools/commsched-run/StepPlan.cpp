@@ -9,7 +9,11 @@
 #include "StepPlan.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -37,12 +41,6 @@ PlannedCall StepPlan::getCall(int64_t index) const {
   return {isLast ? 2u : 1u, repetition + depth - 1, repetition};
 }
 
-int64_t StepPlan::countCalls(unsigned function) const {
-  if (depth == 1)
-    return getNumRepetitions();
-  return function == 1 ? getNumCalls() - 2 : 1;
-}
-
 //===----------------------------------------------------------------------===//
 // The functions of the step
 //===----------------------------------------------------------------------===//
@@ -51,53 +49,100 @@ static std::string quote(func::FuncOp function) {
   return "@" + function.getName().str();
 }
 
+static bool hasCollectives(func::FuncOp function) {
+  return function
+      .walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// Names for people: "@a, @b".
+static std::string list(ArrayRef<func::FuncOp> functions) {
+  return llvm::join(llvm::map_range(functions,
+                                    [](func::FuncOp function) {
+                                      return "@" + function.getName().str();
+                                    }),
+                    ", ");
+}
+
+/// The function that is the step, as StepPlan::create says.
+static llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  SmallVector<func::FuncOp> entries;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isExternal() &&
+        !(name.empty() && getSteadyState(function)))
+      entries.push_back(function);
+  if (entries.empty())
+    return llvm::createStringError(" has no public function with a body");
+  if (!name.empty()) {
+    for (func::FuncOp entry : entries)
+      if (entry.getName() == name)
+        return entry;
+    return llvm::createStringError(" has no public function @" + name +
+                                   " with a body; there is " + list(entries));
+  }
+  if (entries.size() == 1)
+    return entries.front();
+  SmallVector<func::FuncOp> communicating;
+  llvm::copy_if(entries, std::back_inserter(communicating), hasCollectives);
+  if (communicating.size() == 1)
+    return communicating.front();
+  return llvm::createStringError(
+      " has several functions that could be run: " +
+      list(communicating.empty() ? entries : communicating) +
+      "; choose one with --entry");
+}
+
 /// An error of something in a file, whose name comes before it.
 static llvm::Error createInnerError(const Twine &text) {
   return llvm::createStringError(": " + text);
 }
 
-/// The same, for an error that has no colon yet.
-static llvm::Error prefixError(const Twine &prefix, llvm::Error error) {
-  return llvm::createStringError(prefix + llvm::toString(std::move(error)));
-}
-
-/// The function that is the step.
-static llvm::Expected<func::FuncOp> findStep(ModuleOp module, StringRef entry,
-                                             bool repeats) {
-  llvm::Expected<func::FuncOp> found = findEntry(module, entry);
-  if (!found)
-    return prefixError(" ", found.takeError());
-  if (std::optional<SteadyStateInfo> info = getSteadyState(*found);
-      info && repeats)
-    return createInnerError(
-        quote(*found) + " is the " + stringifySteadyStateRole(info->role) +
-        " of @" + info->step.getValue() + ", which is what can be repeated");
-  return *found;
-}
-
-static llvm::Expected<PlannedFunction *>
-addFunction(StepPlan &plan, func::FuncOp function, bool allowFutures) {
+/// Adds `function`. A future can only be passed from one function to another;
+/// it is the number of a request that is held.
+static llvm::Error addFunction(StepPlan &plan, func::FuncOp function,
+                               bool allowFutures) {
   if (function.isExternal())
     return createInnerError("the function " + quote(function) +
                             " of the step has no body");
-  llvm::Expected<Signature> signature =
-      run::getSignature(function, allowFutures);
-  if (!signature)
-    return prefixError(": ", signature.takeError());
+  auto read = [&](Type type, const char *what, unsigned index) {
+    bool isNumber = allowFutures && isa<FutureType>(type);
+    llvm::Expected<ValueType> value =
+        getValueType(isNumber ? IntegerType::get(type.getContext(), 64) : type);
+    if (!value)
+      value = createInnerError(Twine(what) + " " + Twine(index) + " of " +
+                               quote(function) + " " +
+                               llvm::toString(value.takeError()));
+    return value;
+  };
   PlannedFunction &planned = plan.functions.emplace_back();
   planned.function = function;
-  planned.returned.resize(signature->results.size());
-  planned.signature = std::move(*signature);
-  return &planned;
+  planned.signature.name = function.getName().str();
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    llvm::Expected<ValueType> type =
+        read(argument.getType(), "argument", index);
+    if (!type)
+      return type.takeError();
+    planned.signature.arguments.push_back(
+        {std::move(*type), getRole(argument) == unshardedParamRole,
+         isFreeable(function, index)});
+  }
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    llvm::Expected<ValueType> type =
+        read(function.getResultTypes()[index], "result", index);
+    if (!type)
+      return type.takeError();
+    planned.signature.results.push_back(std::move(*type));
+  }
+  planned.returned.resize(function.getNumResults());
+  return llvm::Error::success();
 }
 
 /// Plans a call of `function` in every repetition.
 static llvm::Error planStep(StepPlan &plan, func::FuncOp function) {
-  llvm::Expected<PlannedFunction *> added =
-      addFunction(plan, function, /*allowFutures=*/false);
-  if (!added)
-    return added.takeError();
-  PlannedFunction &planned = **added;
+  if (llvm::Error error = addFunction(plan, function, /*allowFutures=*/false))
+    return error;
+  PlannedFunction &planned = plan.functions.back();
   plan.signature = planned.signature;
   plan.isCarried.resize(function.getNumResults());
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
@@ -191,43 +236,43 @@ static llvm::Error planSteadyState(StepPlan &plan, func::FuncOp step) {
       return createInnerError("the steady state of " + quote(step) +
                               " has no function with the role \"" +
                               stringifySteadyStateRole(role) + "\"");
-    llvm::Expected<PlannedFunction *> planned = addFunction(
-        plan, cast<func::FuncOp>(found.getOperation()), /*allowFutures=*/true);
-    if (!planned)
-      return planned.takeError();
-    if (llvm::Error error = planArguments(plan, **planned))
+    if (llvm::Error error =
+            addFunction(plan, cast<func::FuncOp>(found.getOperation()),
+                        /*allowFutures=*/true))
       return error;
-    if (llvm::Error error = planResults(plan, **planned))
+    if (llvm::Error error = planArguments(plan, plan.functions.back()))
       return error;
-    plan.depth = getSteadyState(found)->depth;
+    if (llvm::Error error = planResults(plan, plan.functions.back()))
+      return error;
   }
   return llvm::Error::success();
-}
-
-/// The depth of the steady state of `step`; none if it has none.
-static std::optional<int64_t> findDepth(func::FuncOp step) {
-  auto symbol = FlatSymbolRefAttr::get(step.getNameAttr());
-  for (SteadyStateRole role :
-       {SteadyStateRole::Prologue, SteadyStateRole::Steady,
-        SteadyStateRole::Epilogue})
-    if (auto function = findSteadyStateFunction(step, symbol, role))
-      return getSteadyState(function)->depth;
-  return std::nullopt;
 }
 
 llvm::Expected<StepPlan> StepPlan::create(ModuleOp module, StringRef entry,
                                           std::optional<int64_t> repetitions) {
   StepPlan plan;
   plan.repetitions = repetitions;
-  llvm::Expected<func::FuncOp> step =
-      findStep(module, entry, repetitions.has_value());
+  llvm::Expected<func::FuncOp> step = findEntry(module, entry);
   if (!step)
     return step.takeError();
+  if (std::optional<SteadyStateInfo> info = getSteadyState(*step);
+      info && repetitions)
+    return createInnerError(
+        quote(*step) + " is the " + stringifySteadyStateRole(info->role) +
+        " of @" + info->step.getValue() + ", which is what can be repeated");
   if (llvm::Error error = planStep(plan, *step))
     return error;
-  std::optional<int64_t> depth = findDepth(*step);
-  if (repetitions && depth && *repetitions >= *depth - 1)
-    if (llvm::Error error = planSteadyState(plan, *step))
-      return error;
+  // There is a prologue if there are others, and all have its depth.
+  FunctionOpInterface prologue = findSteadyStateFunction(
+      *step, FlatSymbolRefAttr::get(step->getNameAttr()),
+      SteadyStateRole::Prologue);
+  if (!repetitions || !prologue)
+    return plan;
+  int64_t depth = getSteadyState(prologue)->depth;
+  if (*repetitions < depth - 1)
+    return plan;
+  plan.depth = depth;
+  if (llvm::Error error = planSteadyState(plan, *step))
+    return error;
   return plan;
 }

@@ -20,10 +20,26 @@
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_STEPPLAN_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPPLAN_H
 
-#include "CommSched/Dialect/SteadyState.h"
-#include "EntryFunction.h"
+#include "Values.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::commsched::run {
+
+struct Argument {
+  ValueType type;
+  /// Whether its content means nothing after the step: a parameter whose
+  /// storage the program itself grows and frees.
+  bool scratch = false;
+  /// Whether the function may overwrite it: its storage may be freed.
+  bool isFreeable = false;
+};
+
+struct Signature {
+  std::string name;
+  std::vector<Argument> arguments;
+  std::vector<ValueType> results;
+};
 
 /// An argument of a call: what the call before it returned or, if there has
 /// been none, data.
@@ -59,8 +75,10 @@ struct PlannedCall {
 };
 
 struct StepPlan {
-  /// Of the module, the step `entry`; if that is empty, the one that there is.
-  /// What it calls has become a part of it. `repetitions` is at least 1.
+  /// Of the module, the public function `entry`; if that is empty, the only
+  /// public one with a body, or of several the only one with collectives, apart
+  /// from parts of steady states. What it calls has become a part of it.
+  /// `repetitions` is at least 1.
   /// Fails, with a text that follows the name of the file, if it is not clear
   /// what to run, or if a steady state lacks a function or does not take or
   /// return what the step does.
@@ -86,8 +104,6 @@ struct StepPlan {
   int64_t getNumRepetitions() const { return repetitions.value_or(1); }
   int64_t getNumCalls() const;
   PlannedCall getCall(int64_t index) const;
-  /// How often a function is called.
-  int64_t countCalls(unsigned function) const;
 
   /// Whether a result of a repetition counts.
   bool isKept(unsigned result, int64_t repetition) const {

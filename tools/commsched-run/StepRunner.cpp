@@ -8,20 +8,165 @@
 
 #include "StepRunner.h"
 
-#include "Measurements.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched::run;
 
-StepRunner::StepRunner(const CompiledProgram &program,
-                       const InputSettings &inputs, int32_t rank)
-    : program(program), plan(program.getPlan()), inputs(inputs), rank(rank),
-      initial(plan.signature.arguments.size()),
-      shared(plan.signature.arguments.size()) {}
+//===----------------------------------------------------------------------===//
+// Values in memory of the runtime
+//===----------------------------------------------------------------------===//
+
+/// A value with undefined content; none where the runtime knows an error.
+static std::optional<DeviceValue> allocateValue(const ValueType &type) {
+  DeviceValue value;
+  if (type.storage == run::Storage::Scalar) {
+    value.scalar.resize(type.element.bytes);
+    return value;
+  }
+  auto *allocate = type.isOnHost ? commsched_allocate_host : commsched_allocate;
+  void *buffer = allocate(type.getNumBytes(), /*alignment=*/0);
+  if (!buffer)
+    return std::nullopt;
+  value.buffer = std::shared_ptr<void>(buffer, commsched_release);
+  value.data = static_cast<char *>(buffer);
+  return value;
+}
+
+/// Gives the value the content `bytes`; false likewise.
+static bool upload(DeviceValue &value, const Bytes &bytes) {
+  if (value.buffer)
+    return commsched_upload(value.data, bytes.data(),
+                            static_cast<int64_t>(bytes.size())) == 0;
+  value.scalar = bytes;
+  return true;
+}
+
+/// The content of the value; none likewise.
+static std::optional<Bytes> download(const ValueType &type,
+                                     const DeviceValue &value) {
+  if (!value.buffer)
+    return value.scalar;
+  Bytes bytes(type.getNumBytes());
+  if (commsched_download(bytes.data(), value.data,
+                         static_cast<int64_t>(bytes.size())))
+    return std::nullopt;
+  return bytes;
+}
+
+/// A value of its own with the same content; none likewise.
+static std::optional<DeviceValue> copyValue(const ValueType &type,
+                                            const DeviceValue &value) {
+  std::optional<DeviceValue> copy = allocateValue(type);
+  if (!copy || !copy->buffer)
+    return value.buffer ? copy : value;
+  int64_t bytes = type.getNumBytes();
+  if (bytes != 0 &&
+      commsched_copy(copy->data, /*target_type=*/-1, bytes, value.data,
+                     /*source_type=*/-1, bytes, /*rows=*/1, bytes))
+    return std::nullopt;
+  return copy;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of compiled code
+//===----------------------------------------------------------------------===//
+
+/// A memref as it is passed: allocated and aligned pointer, offset, sizes,
+/// strides.
+using Descriptor = std::vector<int64_t>;
+enum DescriptorWord : size_t { Allocated, Aligned, Offset, Sizes };
+
+static Descriptor makeDescriptor(const ValueType &type,
+                                 const DeviceValue &value) {
+  Descriptor words = {reinterpret_cast<int64_t>(value.buffer.get()),
+                      reinterpret_cast<int64_t>(value.data), /*offset=*/0};
+  llvm::append_range(words, type.shape);
+  llvm::append_range(words, computeStrides(type.shape));
+  return words;
+}
+
+/// Size and alignment of a result in the struct of all.
+static std::pair<size_t, size_t> getResultLayout(const ValueType &type) {
+  if (type.storage != run::Storage::Scalar)
+    return {(Sizes + 2 * type.shape.size()) * sizeof(int64_t),
+            alignof(int64_t)};
+  size_t bytes = type.element.bytes;
+  bool complex = type.element.numberClass == NumberClass::Complex;
+  return {bytes, complex ? bytes / 2 : bytes};
+}
+
+/// Takes the results out of the struct of all.
+static std::vector<DeviceValue> takeResults(const Signature &signature,
+                                            ArrayRef<size_t> offsets,
+                                            const char *all) {
+  std::vector<DeviceValue> values;
+  // Two results may be one buffer.
+  llvm::DenseMap<void *, std::shared_ptr<void>> owners;
+  for (auto [type, offset] : llvm::zip_equal(signature.results, offsets)) {
+    DeviceValue &value = values.emplace_back();
+    const char *result = all + offset;
+    if (type.storage == run::Storage::Scalar) {
+      value.scalar.assign(result, result + type.element.bytes);
+      continue;
+    }
+    const auto *words = reinterpret_cast<const int64_t *>(result);
+    void *buffer = reinterpret_cast<void *>(words[Allocated]);
+    std::shared_ptr<void> &owner = owners[buffer];
+    if (!owner)
+      owner = std::shared_ptr<void>(buffer, commsched_release);
+    value.buffer = owner;
+    value.data = reinterpret_cast<char *>(words[Aligned]) +
+                 words[Offset] * type.element.bytes;
+  }
+  return values;
+}
+
+/// Calls compiled code. After an error the results mean nothing.
+static std::vector<DeviceValue>
+callFunction(void (*code)(void **), const Signature &signature,
+             std::vector<DeviceValue> &arguments) {
+  // The struct of all results, and where each of them lies in it.
+  std::vector<size_t> offsets;
+  size_t size = 0;
+  for (const ValueType &type : signature.results) {
+    auto [bytes, alignment] = getResultLayout(type);
+    size = llvm::alignTo(size, alignment);
+    offsets.push_back(size);
+    size += bytes;
+  }
+  std::vector<int64_t> results(llvm::divideCeil(size, sizeof(int64_t)));
+
+  // Addresses of scalars, and of the words of descriptors.
+  std::vector<Descriptor> descriptors;
+  std::vector<void *> packed;
+  for (auto [argument, value] :
+       llvm::zip_equal(signature.arguments, arguments)) {
+    if (argument.type.storage == run::Storage::Scalar) {
+      packed.push_back(value.scalar.data());
+      continue;
+    }
+    descriptors.push_back(makeDescriptor(argument.type, value));
+    for (int64_t &word : descriptors.back())
+      packed.push_back(&word);
+  }
+  packed.push_back(results.data());
+  code(packed.data());
+  return takeResults(signature, offsets,
+                     reinterpret_cast<const char *>(results.data()));
+}
 
 //===----------------------------------------------------------------------===//
 // Data
 //===----------------------------------------------------------------------===//
+
+StepRunner::StepRunner(const CompiledProgram &program,
+                       const InputSettings &inputs, int32_t rank)
+    : program(program), plan(program.plan), inputs(inputs), rank(rank),
+      initial(plan.signature.arguments.size()),
+      shared(plan.signature.arguments.size()) {}
 
 /// Whether the data of an argument of a function is in one storage for all
 /// calls. A tensor that the function may overwrite is not.
@@ -117,7 +262,7 @@ llvm::Error StepRunner::restore(bool all) {
 }
 
 //===----------------------------------------------------------------------===//
-// Calls
+// The calls of a run
 //===----------------------------------------------------------------------===//
 
 /// Completes the data of a call by what the call before returned, and releases
@@ -158,7 +303,9 @@ llvm::Error StepRunner::run(Outputs *outputs) {
     if (llvm::Error error = takeOperands(index, arguments))
       return error;
     PlannedCall call = plan.getCall(index);
-    last = {call, program.call(call.function, arguments)};
+    last = {call,
+            callFunction(program.code[call.function],
+                         plan.functions[call.function].signature, arguments)};
     if (llvm::Error error = getRuntimeError())
       return error;
   }

@@ -16,12 +16,23 @@
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPRUNNER_H
 
 #include "CompiledProgram.h"
-#include "DeviceValues.h"
 #include "Inputs.h"
 
 #include <deque>
 
 namespace mlir::commsched::run {
+
+/// A value in memory of the runtime.
+struct DeviceValue {
+  /// The memory, which is released with its last owner; null for scalars.
+  std::shared_ptr<void> buffer;
+  /// Where the elements begin in it.
+  char *data = nullptr;
+  /// The bytes of a scalar.
+  Bytes scalar;
+
+  explicit operator bool() const { return buffer || !scalar.empty(); }
+};
 
 /// What a run returns.
 struct Outputs {

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Measurements.h"
-#include "EntryFunction.h"
+#include "CompiledProgram.h"
 #include "gtest/gtest.h"
 
 using namespace mlir::commsched::run;
@@ -78,18 +77,6 @@ TEST(Measurements, TakesTheMedianOfEachNumber) {
   EXPECT_EQ(summary.hostPeakBytes, 52);
   EXPECT_EQ(summary.sites[0].startNs, 12);
   EXPECT_EQ(summary.sites[0].exposedNs, 9);
-}
-
-TEST(Measurements, TakesTheLargestOverRanks) {
-  Summary first = summarize({makeRun(300, 0)}, {0, 0});
-  Summary second = summarize({makeRun(200, 5)}, {0, 0});
-  second.sites[1] = {3, 4, 5};
-  Summary largest =
-      Summary::fromNumbers(getLargest({first.toNumbers(), second.toNumbers()}));
-  EXPECT_EQ(largest.stepNs, 300);
-  EXPECT_EQ(largest.peakBytes, 1005);
-  EXPECT_EQ(largest.sites[0].startNs, 15);
-  EXPECT_EQ(largest.sites[1].durationNs, 4);
 }
 
 TEST(Measurements, SummariesTravelAsNumbers) {
