@@ -9,12 +9,15 @@
 #include "Inputs.h"
 
 #include "CommSched/Support/OutputFile.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InterleavedRange.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -52,27 +55,15 @@ static constexpr StringLiteral magic = "\x93NUMPY";
 /// The data begins at a multiple of this.
 static constexpr size_t alignment = 64;
 
-static bool isNumPyFloat(const llvm::fltSemantics *semantics) {
-  return semantics == &llvm::APFloat::IEEEhalf() ||
-         semantics == &llvm::APFloat::IEEEsingle() ||
-         semantics == &llvm::APFloat::IEEEdouble();
-}
-
 /// The kind of NumPy's type that stands for the format.
 static char getKind(const ElementFormat &format) {
-  switch (format.numberClass) {
-  case NumberClass::Bool:
+  if (format.type.isInteger(1))
     return 'b';
-  case NumberClass::Signed:
-    return 'i';
-  case NumberClass::Unsigned:
-    return 'u';
-  case NumberClass::Float:
-    return isNumPyFloat(format.semantics) ? 'f' : 'u';
-  case NumberClass::Complex:
+  if (isa<ComplexType>(format.type))
     return 'c';
-  }
-  llvm_unreachable("all classes are handled");
+  if (isa<Float16Type, Float32Type, Float64Type>(format.type))
+    return 'f';
+  return format.part || format.type.isUnsignedInteger() ? 'u' : 'i';
 }
 
 static std::string getDescription(const ElementFormat &format) {
@@ -83,12 +74,8 @@ static std::string getDescription(const ElementFormat &format) {
 
 /// A Python tuple.
 static std::string getShapeText(ArrayRef<int64_t> shape) {
-  std::string text =
-      "(" +
-      llvm::join(llvm::map_range(
-                     shape, [](int64_t size) { return std::to_string(size); }),
-                 ", ");
-  return text + (shape.size() == 1 ? ",)" : ")");
+  return llvm::to_string(
+      llvm::interleaved(shape, ", ", "(", shape.size() == 1 ? ",)" : ")"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,13 +115,11 @@ static bool matches(StringRef description, const ElementFormat &format) {
   int64_t size = 0;
   if (description.drop_front(2).getAsInteger(10, size) || size != format.bytes)
     return false;
-  if (size > 1 && order != '<')
-    return kind == 'V' && order == '|' && getKind(format) == 'u' &&
-           format.semantics;
   // Arrays of ml_dtypes come as opaque elements.
-  bool opaque = kind == 'V' && format.numberClass == NumberClass::Float &&
-                !isNumPyFloat(format.semantics);
-  return opaque || kind == getKind(format);
+  bool isOpaque = kind == 'V' && format.part && getKind(format) == 'u';
+  if (size > 1 && order != '<')
+    return isOpaque && order == '|';
+  return isOpaque || kind == getKind(format);
 }
 
 /// Splits a file into its header and its data.
@@ -226,9 +211,7 @@ llvm::Expected<Bytes> mlir::commsched::run::readNpy(StringRef path,
 //===----------------------------------------------------------------------===//
 
 static std::string replaceMark(StringRef path, StringRef mark, int64_t number) {
-  SmallVector<StringRef> parts;
-  path.split(parts, mark);
-  return llvm::join(parts, std::to_string(number));
+  return llvm::join(llvm::split(path, mark), std::to_string(number));
 }
 
 std::string mlir::commsched::run::replaceRank(StringRef path, int32_t rank) {
@@ -249,36 +232,23 @@ static uint64_t mix(uint64_t seed, uint64_t index) {
 
 /// The values that arguments are made of, as the bytes of elements.
 static std::vector<Bytes> getPalette(const ElementFormat &format) {
+  // Integers are not negative, for they may be positions.
+  int first = format.part ? -8 : 0;
+  int last = format.part ? 8 : format.type.isInteger(1) ? 1 : 7;
   std::vector<Bytes> palette;
-  auto add = [&](double value) {
+  for (int number = first; number <= last; ++number) {
     palette.emplace_back(format.bytes);
-    writeNumber(format, value, palette.back().data());
-  };
-  switch (format.numberClass) {
-  case NumberClass::Bool:
-    add(0);
-    add(1);
-    break;
-  case NumberClass::Signed:
-  case NumberClass::Unsigned:
-    // Not negative, for they may be positions.
-    for (int number = 0; number < 8; ++number)
-      add(number);
-    break;
-  case NumberClass::Float:
-  case NumberClass::Complex:
-    for (int number = -8; number <= 8; ++number)
-      add(number / 8.0);
-    break;
+    writeNumber(format, format.part ? number / 8.0 : number,
+                palette.back().data());
   }
   return palette;
 }
 
 static Bytes makeUp(uint64_t seed, const ValueType &type) {
   std::vector<Bytes> palette = getPalette(type.element);
-  int64_t bytes = type.element.bytes;
   // Parts of complex numbers are drawn one by one.
-  if (type.element.numberClass == NumberClass::Complex)
+  int64_t bytes = type.element.bytes;
+  if (isa<ComplexType>(type.element.type))
     bytes /= 2;
   Bytes value(type.getNumBytes());
   for (size_t at = 0, index = 0; at < value.size(); at += bytes, ++index)
@@ -357,16 +327,14 @@ mlir::commsched::run::checkInputFiles(const InputSettings &settings,
   std::string pattern = isNamed ? file->second
                                 : settings.directory + "/iteration%i/arg" +
                                       std::to_string(index) + ".npy";
-  bool hasOwn = isNamed && StringRef(pattern).contains(repetitionMark);
-  std::optional<int64_t> missing;
-  for (int64_t number = 0; number < repetitions.value_or(1); ++number) {
-    bool isThere =
-        !findFile(settings, index, rank, number, /*onlyOwn=*/true).empty();
-    hasOwn |= isThere;
-    if (!isThere && !missing)
-      missing = number;
-  }
-  if (!hasOwn || (repetitions && !missing))
+  auto numbers = llvm::seq<int64_t>(0, repetitions.value_or(1));
+  auto isThere = [&](int64_t number) {
+    return !findFile(settings, index, rank, number, /*onlyOwn=*/true).empty();
+  };
+  bool hasOwn = (isNamed && StringRef(pattern).contains(repetitionMark)) ||
+                llvm::any_of(numbers, isThere);
+  auto missing = llvm::find_if_not(numbers, isThere);
+  if (!hasOwn || (repetitions && missing == numbers.end()))
     return llvm::Error::success();
   if (!repetitions)
     return llvm::createStringError(

@@ -8,6 +8,9 @@
 
 #include "OutputComparison.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/Support/InterleavedRange.h"
+
 #include <cstring>
 
 using namespace mlir;
@@ -95,16 +98,6 @@ mlir::commsched::run::compareOutputs(const StepPlan &plan, const Outputs &left,
   return difference;
 }
 
-/// "[1, 0]" for an element in row-major order.
-static std::string formatIndex(ArrayRef<int64_t> shape, int64_t element) {
-  std::string text;
-  for (int64_t size : llvm::reverse(shape)) {
-    text = std::to_string(element % size) + (text.empty() ? "" : ", ") + text;
-    element /= size;
-  }
-  return "[" + text + "]";
-}
-
 std::string
 mlir::commsched::run::describeComparison(const CompiledProgram &left,
                                          const CompiledProgram &right,
@@ -133,7 +126,8 @@ mlir::commsched::run::describeComparison(const CompiledProgram &left,
                          reinterpret_cast<const char *>(bytes.data()));
   };
   os << "different: " << (isResult ? "result " : "argument ") << first->index
-     << formatIndex(type.shape, first->element);
+     << llvm::interleaved_array(
+            delinearize(first->element, computeStrides(type.shape)));
   if (isResult && plan.repetitions)
     os << " of repetition " << first->repetition;
   os << " on rank " << first - ranks.begin() << " is " << format(first->left)

@@ -22,7 +22,7 @@ using namespace mlir::commsched::run;
 /// A value with undefined content; none where the runtime knows an error.
 static std::optional<DeviceValue> allocateValue(const ValueType &type) {
   DeviceValue value;
-  if (type.storage == run::Storage::Scalar) {
+  if (type.isScalar) {
     value.scalar.resize(type.element.bytes);
     return value;
   }
@@ -90,12 +90,11 @@ static Descriptor makeDescriptor(const ValueType &type,
 
 /// Size and alignment of a result in the struct of all.
 static std::pair<size_t, size_t> getResultLayout(const ValueType &type) {
-  if (type.storage != run::Storage::Scalar)
+  if (!type.isScalar)
     return {(Sizes + 2 * type.shape.size()) * sizeof(int64_t),
             alignof(int64_t)};
   size_t bytes = type.element.bytes;
-  bool complex = type.element.numberClass == NumberClass::Complex;
-  return {bytes, complex ? bytes / 2 : bytes};
+  return {bytes, isa<ComplexType>(type.element.type) ? bytes / 2 : bytes};
 }
 
 /// Takes the results out of the struct of all.
@@ -108,7 +107,7 @@ static std::vector<DeviceValue> takeResults(const Signature &signature,
   for (auto [type, offset] : llvm::zip_equal(signature.results, offsets)) {
     DeviceValue &value = values.emplace_back();
     const char *result = all + offset;
-    if (type.storage == run::Storage::Scalar) {
+    if (type.isScalar) {
       value.scalar.assign(result, result + type.element.bytes);
       continue;
     }
@@ -144,7 +143,7 @@ callFunction(void (*code)(void **), const Signature &signature,
   std::vector<void *> packed;
   for (auto [argument, value] :
        llvm::zip_equal(signature.arguments, arguments)) {
-    if (argument.type.storage == run::Storage::Scalar) {
+    if (argument.type.isScalar) {
       packed.push_back(value.scalar.data());
       continue;
     }
@@ -176,7 +175,7 @@ bool StepRunner::isShared(const PlannedFunction &function,
   const Argument &type = function.signature.arguments[argument];
   return !operand.fedBy && !plan.isInput[operand.argument] &&
          !plan.isFed[operand.argument] &&
-         (type.type.storage == run::Storage::MemRef || !type.isFreeable);
+         (type.type.isMemRef || !type.isFreeable);
 }
 
 llvm::Expected<Bytes> StepRunner::readInput(unsigned argument,
@@ -337,8 +336,7 @@ llvm::Error StepRunner::finish(Outputs *outputs) {
     for (auto [argument, value] :
          llvm::zip_equal(plan.signature.arguments, shared)) {
       Bytes &kept = outputs->arguments.emplace_back();
-      if (argument.type.storage != run::Storage::MemRef || argument.scratch ||
-          !value)
+      if (!argument.type.isMemRef || argument.scratch || !value)
         continue;
       std::optional<Bytes> bytes = download(argument.type, value);
       if (!bytes)

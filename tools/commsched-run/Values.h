@@ -15,9 +15,8 @@
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_VALUES_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_VALUES_H
 
-#include "mlir/IR/Types.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LLVM.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -26,20 +25,19 @@
 
 namespace mlir::commsched::run {
 
-enum class NumberClass { Bool, Signed, Unsigned, Float, Complex };
-
 /// One number in memory. Integers without a sign count as signed.
 struct ElementFormat {
-  NumberClass numberClass = NumberClass::Signed;
+  Type type;
   int64_t bytes = 0;
-  /// Of floats, and of the two parts of complex numbers.
-  const llvm::fltSemantics *semantics = nullptr;
+  /// A float's own type, and that of both parts of a complex number; null for
+  /// integers.
+  FloatType part;
 };
 
-enum class Storage { Scalar, Tensor, MemRef };
-
 struct ValueType {
-  Storage storage = Storage::Scalar;
+  bool isScalar = true;
+  /// If not, whether it is a memref rather than a tensor.
+  bool isMemRef = false;
   /// In the memory of the host, where offloads put it.
   bool isOnHost = false;
   ElementFormat element;
@@ -48,8 +46,9 @@ struct ValueType {
   /// As MLIR prints it.
   std::string text;
 
-  int64_t getNumElements() const;
-  int64_t getNumBytes() const { return getNumElements() * element.bytes; }
+  int64_t getNumBytes() const {
+    return ShapedType::getNumElements(shape) * element.bytes;
+  }
 };
 
 /// The elements of a value, `getNumBytes()` of them.

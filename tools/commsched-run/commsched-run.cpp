@@ -290,8 +290,7 @@ llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
       return error;
   }
   for (auto [index, argument] : llvm::enumerate(plan.signature.arguments)) {
-    if (argument.type.storage != mlir::commsched::run::Storage::MemRef ||
-        argument.scratch || plan.isInput[index])
+    if (!argument.type.isMemRef || argument.scratch || plan.isInput[index])
       continue;
     if (llvm::Error error = write("", "arg", index, argument.type,
                                   findings.outputs.arguments[index]))
