@@ -8,11 +8,10 @@
 
 #include "CollectiveTimes.h"
 
-#include "Inputs.h"
 #include "Measurements.h"
+#include "Settings.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/JSON.h"
 
 #include <chrono>
 #include <set>
@@ -36,8 +35,8 @@ static constexpr int64_t sizeFactor = 4;
 static constexpr int64_t numWarmUps = 5;
 
 /// A number of bytes such as "1024", "64K" or "1GiB", with powers of 1024.
-static llvm::Expected<int64_t> readBytes(StringRef text, StringRef option) {
-  StringRef digits = text;
+static llvm::Expected<int64_t> readBytes(const cl::opt<std::string> &option) {
+  StringRef digits = option.getValue();
   digits.consume_back("iB");
   unsigned shift = digits.consume_back("K")   ? 10
                    : digits.consume_back("M") ? 20
@@ -46,19 +45,19 @@ static llvm::Expected<int64_t> readBytes(StringRef text, StringRef option) {
   int64_t number = 0;
   if (digits.getAsInteger(10, number) || number < 1 ||
       number > (int64_t(1) << 40) >> shift)
-    return createStringError("--" + option +
+    return createStringError("--" + option.ArgStr +
                              " must be a number of bytes from 1 to 1024GiB, "
                              "such as 64KiB, but is '" +
-                             text + "'");
+                             option + "'");
   return number << shift;
 }
 
-static llvm::Error readSizes(StringRef minBytes, StringRef maxBytes,
+static llvm::Error readSizes(const Settings &settings,
                              std::vector<int64_t> &sizes) {
-  llvm::Expected<int64_t> least = readBytes(minBytes, "min-bytes");
+  llvm::Expected<int64_t> least = readBytes(settings.minBytes);
   if (!least)
     return least.takeError();
-  llvm::Expected<int64_t> most = readBytes(maxBytes, "max-bytes");
+  llvm::Expected<int64_t> most = readBytes(settings.maxBytes);
   if (!most)
     return most.takeError();
   if (*least > *most)
@@ -69,66 +68,56 @@ static llvm::Error readSizes(StringRef minBytes, StringRef maxBytes,
   return llvm::Error::success();
 }
 
-static llvm::Error readType(StringRef name, CollectiveSweep &sweep) {
-  std::string known;
-  for (int type = COMMSCHED_I1; type <= COMMSCHED_COMPLEX_F64; ++type) {
-    StringRef other = commsched_type_name(static_cast<commsched_type>(type));
-    if (other == name) {
-      sweep.type = name;
-      sweep.elementBytes =
-          commsched_type_bytes(static_cast<commsched_type>(type));
-      return llvm::Error::success();
-    }
-    known += (known.empty() ? "" : ", ") + other.str();
+/// The bytes of an element of the type `name`.
+static llvm::Expected<int64_t> readType(StringRef name) {
+  std::vector<StringRef> known;
+  for (int number = COMMSCHED_I1; number <= COMMSCHED_COMPLEX_F64; ++number) {
+    auto type = static_cast<commsched_type>(number);
+    known.push_back(commsched_type_name(type));
+    if (known.back() == name)
+      return commsched_type_bytes(type);
   }
-  return createStringError("--type is '" + name + "'; there are " + known);
+  return createStringError("--type is '" + name + "'; there are " +
+                           llvm::join(known, ", "));
 }
 
-/// All ranks if there are no names.
-static llvm::Error readGroups(ArrayRef<std::string> names,
-                              std::vector<TimedGroup> &groups) {
-  if (names.empty())
-    groups.push_back({TimedGroup::Kind::World, "world"});
-  for (StringRef name : names) {
-    auto [kind, size] = name.split(':');
-    TimedGroup group{TimedGroup::Kind::World, name.str()};
-    if (name != "world") {
-      group.kind =
-          kind == "rows" ? TimedGroup::Kind::Rows : TimedGroup::Kind::Columns;
-      if ((kind != "rows" && kind != "columns") ||
-          size.getAsInteger(10, group.size) || group.size < 1)
-        return createStringError(
-            "--groups has '" + name +
-            "'; there are world, rows:SIZE and columns:SIZE, as in rows:2");
-    }
-    groups.push_back(std::move(group));
-  }
-  return llvm::Error::success();
+static llvm::Expected<TimedGroup> readGroup(StringRef name) {
+  TimedGroup group{name.str()};
+  if (name == "world")
+    return group;
+  auto [kind, size] = name.split(':');
+  group.areColumns = kind == "columns";
+  if ((kind != "rows" && !group.areColumns) ||
+      size.getAsInteger(10, group.size) || group.size < 1)
+    return createStringError(
+        "--groups has '" + name +
+        "'; there are world, rows:SIZE and columns:SIZE, as in rows:2");
+  return group;
 }
 
-static llvm::Error readImplementation(StringRef text, CollectiveSweep &sweep) {
-  if (text.empty())
-    return llvm::Error::success();
+/// Reads NAME, NAME:METHOD or NAME:METHOD:CHANNELS.
+static llvm::Expected<json::Object> readImplementation(StringRef text) {
   auto [name, rest] = text.split(':');
   auto [method, channels] = rest.split(':');
-  sweep.implementation = name;
-  sweep.method = method.empty() ? name : method;
+  json::Object implementation{{"name", name},
+                              {"method", method.empty() ? name : method}};
+  int64_t number = 0;
   if (name.empty() ||
-      (!channels.empty() &&
-       (channels.getAsInteger(10, sweep.channels) || sweep.channels < 1)))
+      (!channels.empty() && (channels.getAsInteger(10, number) || number < 1)))
     return createStringError(
         "--implementation must be NAME, NAME:METHOD or NAME:METHOD:CHANNELS, "
         "as in few:nccl:4, but is '" +
         text + "'");
-  return llvm::Error::success();
+  if (number)
+    implementation["channels"] = number;
+  return implementation;
 }
 
-llvm::Expected<CollectiveSweep> mlir::commsched::run::readCollectiveOptions(
-    ArrayRef<std::string> collectives, ArrayRef<std::string> groups,
-    StringRef type, StringRef minBytes, StringRef maxBytes,
-    StringRef implementation) {
+llvm::Expected<CollectiveSweep>
+mlir::commsched::run::readCollectiveOptions(const Settings &settings) {
   CollectiveSweep sweep;
-  sweep.collectives = collectives.vec();
+  sweep.collectives.assign(settings.collectives.begin(),
+                           settings.collectives.end());
   if (ArrayRef(sweep.collectives) == ArrayRef<std::string>("all"))
     sweep.collectives.assign(std::begin(collectiveNames),
                              std::end(collectiveNames));
@@ -141,13 +130,24 @@ llvm::Expected<CollectiveSweep> mlir::commsched::run::readCollectiveOptions(
     if (!seen.insert(name).second)
       return createStringError("--collectives names '" + name + "' twice");
   }
-  if (llvm::Error error = readGroups(groups, sweep.groups))
-    return error;
-  if (llvm::Error error = readType(type, sweep))
-    return error;
-  if (llvm::Error error = readImplementation(implementation, sweep))
-    return error;
-  if (llvm::Error error = readSizes(minBytes, maxBytes, sweep.sizes))
+  for (StringRef name : settings.groups) {
+    llvm::Expected<TimedGroup> group = readGroup(name);
+    if (!group)
+      return group.takeError();
+    sweep.groups.push_back(std::move(*group));
+  }
+  llvm::Expected<int64_t> elementBytes = readType(settings.type);
+  if (!elementBytes)
+    return elementBytes.takeError();
+  sweep.elementBytes = *elementBytes;
+  if (!settings.implementation.empty()) {
+    llvm::Expected<json::Object> read =
+        readImplementation(settings.implementation);
+    if (!read)
+      return read.takeError();
+    sweep.implementation = std::move(*read);
+  }
+  if (llvm::Error error = readSizes(settings, sweep.sizes))
     return error;
   return sweep;
 }
@@ -179,8 +179,8 @@ struct Point {
 /// Measures on one rank.
 class Sweep {
 public:
-  Sweep(const CollectiveSweep &sweep, int64_t repeats)
-      : sweep(sweep), repeats(repeats) {}
+  explicit Sweep(const Settings &settings)
+      : settings(settings), sweep(*settings.sweep) {}
 
   llvm::Error prepare();
   llvm::Error measure(function_ref<void(const Twine &)> begin);
@@ -190,12 +190,11 @@ private:
   llvm::Error addPoint(StringRef collective, size_t group, int64_t bytes);
   int32_t addSite(StringRef kind, size_t group, int64_t inputs, int64_t outputs,
                   json::Object site);
-  llvm::Error exchangeHosts();
   llvm::Expected<int64_t> time(const Point &point);
   int64_t countNodes(const Group &group) const;
 
+  const Settings &settings;
   const CollectiveSweep &sweep;
-  int64_t repeats;
   int64_t numRanks = commsched_num_ranks();
   std::vector<Group> groups;
   std::vector<Point> points;
@@ -219,8 +218,10 @@ int32_t Sweep::addSite(StringRef kind, size_t group, int64_t inputs,
   site["group"] = group;
   site["tensors"] = json::Array();
   if (inputs || outputs)
-    site["tensors"] = json::Array{json::Object{
-        {"type", sweep.type}, {"inputs", inputs}, {"outputs", outputs}}};
+    site["tensors"] =
+        json::Array{json::Object{{"type", settings.type.getValue()},
+                                 {"inputs", inputs},
+                                 {"outputs", outputs}}};
   sites.push_back(std::move(site));
   return index;
 }
@@ -235,7 +236,7 @@ llvm::Error Sweep::addPoint(StringRef collective, size_t group, int64_t bytes) {
       isGather || isScatter || collective == "all_to_all" ? size : 1;
   int64_t elements = bytes / (parts * sweep.elementBytes);
   if (elements == 0)
-    return createStringError(Twine(bytes) + " bytes hold no " + sweep.type +
+    return createStringError(Twine(bytes) + " bytes hold no " + settings.type +
                              " for " + collective + " on group '" +
                              sweep.groups[group].name + "', which takes " +
                              Twine(parts * sweep.elementBytes) +
@@ -268,24 +269,18 @@ llvm::Error Sweep::addPoint(StringRef collective, size_t group, int64_t bytes) {
 llvm::Error Sweep::prepare() {
   json::Array descriptions;
   for (const TimedGroup &timed : sweep.groups) {
-    bool isWorld = timed.kind == TimedGroup::Kind::World;
-    Group group{isWorld ? numRanks : timed.size, 1};
+    Group group{timed.size ? timed.size : numRanks, 1};
     if (numRanks % group.size != 0)
       return createStringError("group '" + timed.name +
                                "' does not divide the " + Twine(numRanks) +
                                " ranks evenly");
-    if (timed.kind == TimedGroup::Kind::Columns)
+    if (timed.areColumns)
       group.stride = numRanks / group.size;
     groups.push_back(group);
     json::Object description{
         {"name", timed.name}, {"size", group.size}, {"stride", group.stride}};
-    if (!sweep.implementation.empty()) {
-      json::Object implementation{{"name", sweep.implementation},
-                                  {"method", sweep.method}};
-      if (sweep.channels)
-        implementation["channels"] = sweep.channels;
-      description["implementation"] = std::move(implementation);
-    }
+    if (sweep.implementation)
+      description["implementation"] = json::Object(*sweep.implementation);
     descriptions.push_back(std::move(description));
   }
   for (StringRef collective : sweep.collectives)
@@ -316,17 +311,14 @@ llvm::Error Sweep::prepare() {
   // Zeros do not grow where sums become inputs.
   commsched_zero(input.get(), most);
   commsched_zero(output.get(), most);
-  return exchangeHosts();
-}
 
-llvm::Error Sweep::exchangeHosts() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
-  std::vector<char> all(sizeof(name) * numRanks);
-  if (commsched_exchange(name, all.data(), sizeof(name)))
-    return getRuntimeError();
-  for (int64_t rank = 0; rank < numRanks; ++rank)
-    hosts.emplace_back(all.data() + rank * sizeof(name));
+  llvm::Expected<std::vector<char>> names = exchange(ArrayRef<char>(name));
+  if (!names)
+    return names.takeError();
+  for (size_t at = 0; at < names->size(); at += sizeof(name))
+    hosts.emplace_back(names->data() + at);
   return llvm::Error::success();
 }
 
@@ -341,7 +333,7 @@ llvm::Expected<int64_t> Sweep::time(const Point &point) {
   const void *inputs[] = {isExchange && member != 0 ? nullptr : input.get()};
   void *outputs[] = {isExchange && member != 1 ? nullptr : output.get()};
   std::vector<int64_t> samples;
-  for (int64_t call = -numWarmUps; call < repeats; ++call) {
+  for (int64_t call = -numWarmUps; call < settings.repeats; ++call) {
     commsched_barrier(barrier);
     commsched_synchronize();
     auto begin = std::chrono::steady_clock::now();
@@ -413,9 +405,9 @@ void Sweep::print(raw_ostream &os) const {
         row.attribute("nodes", nodes);
         row.attribute("bytes", point.bytes);
         row.attribute("time_ns", ns);
-        if (!sweep.implementation.empty())
-          row.attribute("implementation", sweep.implementation);
-        row.attribute("type", sweep.type);
+        if (sweep.implementation)
+          row.attribute("implementation", *sweep.implementation->get("name"));
+        row.attribute("type", settings.type.getValue());
         row.attribute("group", sweep.groups[point.group].name);
       });
     }
@@ -429,8 +421,8 @@ void Sweep::print(raw_ostream &os) const {
               (numRanks == 1 ? " rank on " : " ranks on ") +
               llvm::join(distinct, ", "))
      << ",\n  \"source\": "
-     << quote("single calls, median of " + Twine(repeats) +
-              ", largest of all ranks; command: " + sweep.command)
+     << quote("single calls, median of " + Twine(settings.repeats) +
+              ", largest of all ranks; command: " + settings.command)
      << ",\n  \"rows\": [" << rows << "\n  ]";
   if (!others.empty())
     os << ",\n  \"other_rows\": [" << others << "\n  ]";
@@ -438,15 +430,14 @@ void Sweep::print(raw_ostream &os) const {
 }
 
 llvm::Error
-mlir::commsched::run::timeCollectives(const CollectiveSweep &settings,
-                                      int64_t repeats, StringRef output,
+mlir::commsched::run::timeCollectives(const Settings &settings,
                                       function_ref<void(const Twine &)> begin) {
-  Sweep sweep(settings, repeats);
+  Sweep sweep(settings);
   if (llvm::Error error = sweep.prepare())
     return error;
   if (llvm::Error error = sweep.measure(begin))
     return error;
   if (commsched_rank() != 0)
     return llvm::Error::success();
-  return writeFile(output, [&](raw_ostream &os) { sweep.print(os); });
+  return writeFile(settings.output, [&](raw_ostream &os) { sweep.print(os); });
 }

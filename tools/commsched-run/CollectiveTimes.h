@@ -21,20 +21,23 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mlir::commsched::run {
 
+struct Settings;
+
 /// Groups that divide all ranks evenly: as a grid with rows of consecutive
-/// ranks, `size` is the length of a row or of a column.
+/// ranks, `size` is the length of a row or of a column; 0 for one of all ranks.
 struct TimedGroup {
-  enum class Kind { World, Rows, Columns };
-  Kind kind = Kind::World;
   /// As written: "world", "rows:2", "columns:4".
   std::string name;
   int64_t size = 0;
+  bool areColumns = false;
 };
 
 /// What is measured.
@@ -42,33 +45,22 @@ struct CollectiveSweep {
   /// The names of operations, and "send_recv".
   std::vector<std::string> collectives;
   std::vector<TimedGroup> groups;
-  std::string type = "f32";
   int64_t elementBytes = 4;
   /// Of the full buffer, in bytes.
   std::vector<int64_t> sizes;
-  /// Of all groups, as program descriptions have it: empty for the backend's
+  /// Of all groups, as program descriptions have it; none for the backend's
   /// usual one.
-  std::string implementation;
-  std::string method;
-  int64_t channels = 0;
-  /// The command line, for the table.
-  std::string command;
+  std::optional<llvm::json::Object> implementation;
 };
 
 /// Checks the options as far as that is possible without ranks. Sizes grow by
-/// the factor 4. `implementation` is NAME, NAME:METHOD or NAME:METHOD:CHANNELS,
-/// or empty for none.
-llvm::Expected<CollectiveSweep>
-readCollectiveOptions(ArrayRef<std::string> collectives,
-                      ArrayRef<std::string> groups, StringRef type,
-                      StringRef minBytes, StringRef maxBytes,
-                      StringRef implementation);
+/// the factor 4.
+llvm::Expected<CollectiveSweep> readCollectiveOptions(const Settings &settings);
 
-/// Measures on a rank that has joined, `repeats` calls of each; `begin` says
-/// what is being measured. Rank 0 writes the table to the file `output`. An
-/// error of any rank is one of all.
-llvm::Error timeCollectives(const CollectiveSweep &sweep, int64_t repeats,
-                            StringRef output,
+/// Measures the sweep of `settings` on a rank that has joined; `begin` says
+/// what is being measured. Rank 0 writes the table. An error of any rank is one
+/// of all.
+llvm::Error timeCollectives(const Settings &settings,
                             function_ref<void(const Twine &)> begin);
 
 } // namespace mlir::commsched::run

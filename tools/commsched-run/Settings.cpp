@@ -8,6 +8,7 @@
 
 #include "Settings.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
@@ -95,7 +96,7 @@ static llvm::Error chooseRanks(Settings &settings) {
 }
 
 /// Reads what is to be timed, if that is asked for instead of a program.
-static llvm::Error readSweep(const std::string &command, Settings &settings) {
+static llvm::Error readSweep(Settings &settings) {
   bool isSweep = settings.collectives.getNumOccurrences() != 0;
   if (isSweep != settings.program.empty())
     return llvm::createStringError(
@@ -106,13 +107,10 @@ static llvm::Error readSweep(const std::string &command, Settings &settings) {
               "--collectives times collectives without one");
   if (!isSweep)
     return llvm::Error::success();
-  llvm::Expected<CollectiveSweep> read = readCollectiveOptions(
-      settings.collectives, settings.groups, settings.type, settings.minBytes,
-      settings.maxBytes, settings.implementation);
+  llvm::Expected<CollectiveSweep> read = readCollectiveOptions(settings);
   if (!read)
     return read.takeError();
   settings.sweep = std::move(*read);
-  settings.sweep->command = command;
   if (settings.repeats.getNumOccurrences() == 0)
     settings.repeats = timedCalls;
   if (settings.repeats < 1)
@@ -160,10 +158,9 @@ llvm::Error mlir::commsched::run::parseCommandLine(int argc, char **argv,
 
   if (llvm::Error error = chooseRanks(settings))
     return error;
-  std::string command = "commsched-run";
-  for (const char *argument : ArrayRef(argv, argc).drop_front())
-    command += std::string(" ") + argument;
-  if (llvm::Error error = readSweep(command, settings))
+  settings.command =
+      "commsched-run " + llvm::join(ArrayRef(argv, argc).drop_front(), " ");
+  if (llvm::Error error = readSweep(settings))
     return error;
   if (llvm::Error error = parseInputs(settings))
     return error;

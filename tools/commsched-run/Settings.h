@@ -134,7 +134,11 @@ struct Settings {
                "table for --profile: all_gather, reduce_scatter, all_reduce, "
                "all_to_all, broadcast, permute, send_recv, or all")};
   cl::list<std::string> groups{
-      "groups", cl::CommaSeparated, cl::value_desc("names"), cl::cat(category),
+      "groups",
+      cl::CommaSeparated,
+      cl::value_desc("names"),
+      cl::cat(category),
+      cl::list_init<std::string>({"world"}),
       cl::desc("Time them on world, rows:SIZE (consecutive ranks) or "
                "columns:SIZE; all groups of a kind work at the same time "
                "(default: world)")};
@@ -160,6 +164,8 @@ struct Settings {
 
   // What follows.
 
+  /// The command line.
+  std::string command;
   /// The collectives to time instead of a program.
   std::optional<CollectiveSweep> sweep;
   InputSettings inputs;

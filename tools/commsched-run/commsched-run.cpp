@@ -147,7 +147,7 @@ llvm::Error RankRunner::join() {
 
 llvm::Error RankRunner::runAll() {
   if (settings.sweep)
-    return timeCollectives(*settings.sweep, settings.repeats, settings.output,
+    return timeCollectives(settings,
                            [this](const Twine &what) { begin(what); });
   std::vector<Findings> findings(programs.size());
   std::vector<MeasuredStep> steps;
