@@ -75,21 +75,18 @@ Status commsched::runtime::readJobPlace(const GetEnvironment &getEnvironment,
   return Status();
 }
 
-static Status makeFolder(const JobPlace &place, Deadline deadline) {
+/// The last rank of the job before may remove the folder again at any time.
+static Status makeFolder(const JobPlace &place) {
   const char *folder = place.folder.c_str();
+  if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+    return concat("the ranks cannot meet in the folder '", place.folder,
+                  "': ", std::strerror(errno),
+                  "; set COMMSCHED_RENDEZVOUS to another");
   struct stat status = {};
-  bool isUsable = false;
-  while (true) {
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-      return "the ranks cannot meet in the folder '" + place.folder +
-             "': " + std::strerror(errno) +
-             "; set COMMSCHED_RENDEZVOUS to another";
-    isUsable = stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
-               access(folder, W_OK) == 0;
-    // The last rank of the job before may remove what is there already.
-    if (isUsable || errno != ENOENT || Clock::now() >= deadline)
-      break;
-  }
+  bool isUsable = stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+                  access(folder, W_OK) == 0;
+  if (!isUsable && errno == ENOENT)
+    return Status();
   // The name of one for temporary files can be guessed.
   if (!isUsable || (place.isTemporary && status.st_uid != geteuid()))
     return "the ranks cannot meet in '" + place.folder +
@@ -100,9 +97,7 @@ static Status makeFolder(const JobPlace &place, Deadline deadline) {
 
 static std::string makeKey() {
   std::random_device device;
-  std::ostringstream text;
-  text << std::hex << (uint64_t(device()) << 32 | device());
-  return text.str();
+  return std::to_string(uint64_t(device()) << 32 | device());
 }
 
 static bool readFile(const std::string &path, std::string &text) {
@@ -178,11 +173,8 @@ Status Bootstrap::join(const JobPlace &place,
   std::unique_ptr<Bootstrap> bootstrap(
       new Bootstrap(place, std::move(getStatus)));
   if (place.numRanks > 1) {
-    Status status = bootstrap->claim(deadline);
-    if (status)
-      status = bootstrap->meet(deadline);
-    if (!status)
-      return status;
+    COMMSCHED_TRY(bootstrap->claim(deadline));
+    COMMSCHED_TRY(bootstrap->meet(deadline));
     bootstrap->watcher = std::thread([raw = bootstrap.get()] { raw->watch(); });
   }
   result = std::move(bootstrap);
@@ -201,7 +193,7 @@ Status Bootstrap::claim(Deadline deadline) {
   std::string text = hello.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string other;
   for (;; std::this_thread::sleep_for(waitTime)) {
-    COMMSCHED_TRY(makeFolder(place, deadline));
+    COMMSCHED_TRY(makeFolder(place));
     bool isTaken = look(place.rank, other) == State::Here;
     if (!isTaken) {
       lock = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -216,12 +208,12 @@ Status Bootstrap::claim(Deadline deadline) {
       remove(temporary);
       // The last rank of the job before removes the folder.
       if (error != ENOENT || Clock::now() >= deadline)
-        return "rank " + std::to_string(place.rank) + " cannot write '" + path +
-               "': " + std::strerror(error);
+        return concat("rank ", place.rank, " cannot write '", path,
+                      "': ", std::strerror(error));
     } else if (Clock::now() >= deadline) {
-      return "two processes say that they are rank " +
-             std::to_string(place.rank) + ", or another job meets in '" +
-             place.folder + "': give each a COMMSCHED_RENDEZVOUS of its own";
+      return concat("two processes say that they are rank ", place.rank,
+                    ", or another job meets in '", place.folder,
+                    "': give each a COMMSCHED_RENDEZVOUS of its own");
     }
   }
 }
@@ -241,9 +233,8 @@ std::string Bootstrap::describeAbsence(int32_t rank, bool &isHere,
   };
   std::string self = "rank " + std::to_string(place.rank);
   if (differs("version", backendVersion))
-    return name + " has version " + hello["version"].dump() +
-           " of the runtime, but " + self + " has " +
-           std::to_string(backendVersion);
+    return concat(name, " has version ", hello["version"].dump(),
+                  " of the runtime, but ", self, " has ", backendVersion);
   if (differs("job", place.job))
     return name + " belongs to the job " + hello["job"].dump() + ", but " +
            self + " to " + json(place.job).dump();
@@ -308,17 +299,17 @@ Status Bootstrap::meet(Deadline deadline) {
     std::this_thread::sleep_for(waitTime);
   }
   auto ms = std::chrono::round<milliseconds>(Clock::now() - begin).count();
-  return "timed out after " + std::to_string(ms) + " ms in the start of " +
-         std::to_string(place.numRanks) + " ranks in '" + place.folder +
-         "': " + (missing.empty() ? "a rank has given up" : missing);
+  return concat("timed out after ", ms, " ms in the start of ", place.numRanks,
+                " ranks in '", place.folder,
+                "': ", missing.empty() ? "a rank has given up" : missing);
 }
 
 //===----------------------------------------------------------------------===//
 // Failures and questions
 //===----------------------------------------------------------------------===//
 
-void Bootstrap::announce(int32_t rank, const std::string &text) {
-  json notice{{"rank", rank}, {"text", text}};
+void Bootstrap::announce(int32_t rank, const std::string &what) {
+  json notice{{"rank", rank}, {"text", concat("rank ", rank, " ", what)}};
   std::string path = getPath(0, "failed"), mine = getPath(key) + ".notice";
   if (write(mine, notice.dump(-1, ' ', false, json::error_handler_t::replace)))
     // Fails where there is one already.
@@ -328,8 +319,7 @@ void Bootstrap::announce(int32_t rank, const std::string &text) {
 
 void Bootstrap::fail(const std::string &text) {
   if (!keys.empty())
-    announce(place.rank,
-             "rank " + std::to_string(place.rank) + " failed: " + text);
+    announce(place.rank, "failed: " + text);
 }
 
 Status Bootstrap::getFailure() const {
@@ -363,7 +353,7 @@ void Bootstrap::watch() {
     if (looks % looksPerCheck == 0 && !hasFailure)
       for (int32_t rank = 0; rank < end; ++rank)
         if (rank != place.rank && lookForMember(rank) == State::Gone)
-          announce(rank, "rank " + std::to_string(rank) + " is gone");
+          announce(rank, "is gone");
     std::this_thread::sleep_for(watchTime);
   }
 }
@@ -391,7 +381,7 @@ std::vector<Standing> Bootstrap::ask() {
       standing.absence = "has left";
     } else if (state == State::Gone) {
       standing.absence = "is gone";
-      announce(rank, "rank " + std::to_string(rank) + " is gone");
+      announce(rank, "is gone");
     } else if (!exists(getPath(rank, "status"))) {
       standing.absence = "does not answer";
     } else {
@@ -422,7 +412,7 @@ Status Bootstrap::exchange(const std::string &mine,
       // It may have written its text, or an error, before it left.
       if (lookForMember(rank) == State::Absent &&
           !exists(getPath(rank, number))) {
-        announce(rank, "rank " + std::to_string(rank) + " has left");
+        announce(rank, "has left");
         lookForFailure();
       }
       if (Clock::now() >= deadline)
@@ -444,9 +434,9 @@ Status Bootstrap::describeMissing(Clock::duration time) {
       missing.emplace_back(rank, standing.absence.empty() ? "has not come"
                                                           : standing.absence);
   auto ms = std::chrono::round<milliseconds>(time).count();
-  return "timed out after " + std::to_string(std::max<int64_t>(ms, 0)) +
-         " ms in the meeting of all ranks" +
-         (missing.empty() ? "" : ": " + describeRanks(missing));
+  return concat("timed out after ", std::max<int64_t>(ms, 0),
+                " ms in the meeting of all ranks",
+                missing.empty() ? "" : ": " + describeRanks(missing));
 }
 
 void Bootstrap::leave(bool failed, Deadline deadline) {
@@ -465,8 +455,7 @@ void Bootstrap::leave(bool failed, Deadline deadline) {
   while (place.rank == 0 && !failed && isAnyHere() && Clock::now() < deadline)
     std::this_thread::sleep_for(waitTime);
   remove(getPath("rank" + std::to_string(place.rank)));
-  close(lock);
-  lock = -1;
+  close(std::exchange(lock, -1));
   std::error_code code;
   if (isAnyHere())
     return;

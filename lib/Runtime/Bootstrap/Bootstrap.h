@@ -100,8 +100,8 @@ private:
   void lookForFailure();
   void watch();
   Status describeMissing(Clock::duration time);
-  /// Notifies all ranks of the end of `rank`; only the first notice counts.
-  void announce(int32_t rank, const std::string &text);
+  /// Notifies all ranks that `rank` "is gone"; only the first notice counts.
+  void announce(int32_t rank, const std::string &what);
   std::string getPath(const std::string &name) const;
   std::string getPath(int32_t rank, const std::string &suffix) const;
   bool write(const std::string &path, const std::string &text) const;
