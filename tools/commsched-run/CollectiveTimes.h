@@ -55,13 +55,13 @@ struct CollectiveSweep {
 
 /// Checks the options as far as that is possible without ranks. Sizes grow by
 /// the factor 4.
-llvm::Expected<CollectiveSweep> readCollectiveOptions(const Settings &settings);
+CollectiveSweep readCollectiveOptions(const Settings &settings);
 
 /// Measures the sweep of `settings` on a rank that has joined; `begin` says
 /// what is being measured. Rank 0 writes the table. An error of any rank is one
 /// of all.
-llvm::Error timeCollectives(const Settings &settings,
-                            function_ref<void(const Twine &)> begin);
+LogicalResult timeCollectives(const Settings &settings,
+                              function_ref<void(const Twine &)> begin);
 
 } // namespace mlir::commsched::run
 

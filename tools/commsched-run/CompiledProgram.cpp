@@ -16,6 +16,7 @@
 #include "CommSched/CostModel/Implementations.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Report/RankTimes.h"
 #include "CommSched/Support/Json.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Numerics/Elements.h"
@@ -95,10 +96,6 @@ llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
 // Finding operations
 //===----------------------------------------------------------------------===//
 
-static std::string toUtf8(std::string text) {
-  return json::isUTF8(text) ? text : json::fixUTF8(text);
-}
-
 /// Finds the operations by the texts that identify them; equal ones in program
 /// order.
 static void findOperations(ModuleOp module, ProgramSites &program) {
@@ -115,7 +112,7 @@ static void findOperations(ModuleOp module, ProgramSites &program) {
         kind = stringifyCollectiveKind(collective.getCollectiveKind());
         name = getCollectiveName(collective, indexInBlock++);
       } else if (auto compute = dyn_cast<ComputeOp>(op)) {
-        name = toUtf8(compute.getCallee().str());
+        name = toFileText(compute.getCallee());
       } else {
         continue;
       }
@@ -244,7 +241,7 @@ static llvm::Error compile(CompiledProgram &program, unsigned optLevel) {
   OwningOpRef<ModuleOp> lowered = program.module->clone();
   // What is called keeps its name.
   for (const PlannedFunction &planned : program.plan.functions)
-    lowered->lookupSymbol<func::FuncOp>(planned.signature.name).setPublic();
+    lowered->lookupSymbol<func::FuncOp>(planned.name).setPublic();
   PassManager manager(lowered->getContext());
   buildCommSchedToLLVMPipeline(manager);
   if (failed(manager.run(*lowered)))
@@ -274,12 +271,12 @@ static llvm::Error compile(CompiledProgram &program, unsigned optLevel) {
   program.engine = std::move(*created);
   program.engine->registerSymbols(getBrainFloatSymbols);
 
-  for (const PlannedFunction &planned : program.plan.functions) {
+  for (PlannedFunction &planned : program.plan.functions) {
     llvm::Expected<void (*)(void **)> function =
-        program.engine->lookupPacked(planned.signature.name);
+        program.engine->lookupPacked(planned.name);
     if (!function)
       return function.takeError();
-    program.code.push_back(*function);
+    planned.code = *function;
   }
   // The global that lowering puts the description into.
   llvm::Expected<void *> text = program.engine->lookup("commsched_program");
@@ -300,8 +297,7 @@ static llvm::Error compile(CompiledProgram &program, unsigned optLevel) {
 static void describeSites(CompiledProgram &program) {
   llvm::DenseMap<Operation *, int64_t> calls;
   for (int64_t index = 0; index < program.plan.getNumCalls(); ++index)
-    ++calls[program.plan.functions[program.plan.getCall(index).function]
-                .function];
+    ++calls[program.plan.getCall(index).function->function];
   llvm::DenseMap<Operation *, SiteTimes> times;
   if (program.prediction)
     for (const CollectiveReport &collective : program.prediction->collectives)

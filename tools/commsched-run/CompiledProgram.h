@@ -75,8 +75,6 @@ struct CompiledProgram {
   std::string noPredictionReason;
 
   std::unique_ptr<ExecutionEngine> engine;
-  /// By function of the plan.
-  std::vector<void (*)(void **)> code;
   /// The text for commsched_load_program.
   const char *description = nullptr;
   ProgramSites sites;

@@ -9,6 +9,12 @@
 // Times and memory of a rank's runs, their medians, and the largest values over
 // all ranks: a collective takes as long as on the rank where it takes longest.
 //
+// They are written beside predictions as a table and as JSON, as a Chrome
+// trace, and as the file with a rank's measured times that
+// commsched-align-runtimes reads. The Chrome trace shows one step as the model
+// predicts it and as each rank measured it: there is a process for the
+// prediction and for each rank, each with the compute stream and the groups.
+//
 // The runtime gathers equally many bytes from every rank; the functions here
 // gather numbers and records. They are collective, and their errors are the
 // runtime's.
@@ -27,6 +33,8 @@
 #include <vector>
 
 namespace mlir::commsched::run {
+
+struct CompiledProgram;
 
 /// One run on one rank. Times are nanoseconds since the step began.
 struct MeasuredRun {
@@ -79,27 +87,58 @@ std::vector<std::optional<int64_t>> getMedianTimes(ArrayRef<MeasuredRun> runs,
                                                    commsched_record_kind kind,
                                                    size_t count);
 
-/// The first error of this rank; success if there is none.
-llvm::Error getRuntimeError();
+/// Whether the runtime knows no error of this rank. It keeps the first one;
+/// what fails on a rank has told it.
+LogicalResult checkRank();
 
-/// Equally many elements of every rank, one rank after the other.
+/// Tells the runtime of an error, if this is one.
+LogicalResult report(llvm::Error error);
+
+/// Gathers equally many elements of every rank, one rank after the other.
 template <typename T>
-llvm::Expected<std::vector<T>> exchange(ArrayRef<T> mine) {
+LogicalResult exchange(ArrayRef<T> mine, std::vector<T> &all) {
   static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all(mine.size() * commsched_num_ranks());
-  if (!mine.empty() &&
-      commsched_exchange(mine.data(), all.data(),
-                         static_cast<int64_t>(mine.size() * sizeof(T))))
-    return getRuntimeError();
-  return all;
+  all.resize(mine.size() * commsched_num_ranks());
+  return success(mine.empty() ||
+                 commsched_exchange(mine.data(), all.data(),
+                                    mine.size() * sizeof(T)) == 0);
 }
 
-/// The largest of each of these numbers over all ranks.
-llvm::Expected<std::vector<int64_t>> exchangeLargest(ArrayRef<int64_t> mine);
+/// Replaces each of the numbers by the largest of its place over all ranks.
+LogicalResult exchangeLargest(std::vector<int64_t> &numbers);
 
-/// The records of all ranks; each has as many as it likes.
-llvm::Expected<std::vector<std::vector<commsched_record>>>
-exchangeRecords(ArrayRef<commsched_record> mine);
+/// Gathers the records of all ranks; each has as many as it likes.
+LogicalResult
+exchangeRecords(ArrayRef<commsched_record> mine,
+                std::vector<std::vector<commsched_record>> &ranks);
+
+/// A program's measurements: of each rank the median of its runs, of these the
+/// largest.
+struct MeasuredStep {
+  const CompiledProgram &program;
+  /// Measured runs after a warm-up; 0: the only run was measured.
+  int32_t repeats = 0;
+  /// What the measured times are those of.
+  std::string evidence;
+  Summary summary;
+};
+
+/// For the rank that prints, while it has joined.
+void printTable(const MeasuredStep &step, raw_ostream &os);
+
+/// One object on one line.
+void printJson(const MeasuredStep &step, raw_ostream &os);
+
+/// Writes the median times of collectives and emulated operators; none for
+/// operations that were not measured. The file appears when it is complete.
+llvm::Error writeOperationTimes(StringRef path, const CompiledProgram &program,
+                                ArrayRef<MeasuredRun> runs);
+
+/// `ranks` holds the records of one run on each rank, and `evidence` is that of
+/// a MeasuredStep.
+void printTimeline(const CompiledProgram &program,
+                   ArrayRef<std::vector<commsched_record>> ranks,
+                   StringRef evidence, raw_ostream &os);
 
 } // namespace mlir::commsched::run
 

@@ -45,17 +45,6 @@ static llvm::Error parseInputs(Settings &settings) {
   return llvm::Error::success();
 }
 
-/// The launcher that the runtime finds for `backend` (empty: any); none for a
-/// process that was started by itself. Fails if its variables are incomplete.
-static llvm::Expected<std::optional<commsched_launcher>>
-findLauncher(const std::string &backend) {
-  commsched_launcher launcher;
-  int32_t found = commsched_find_launcher(backend.c_str(), &launcher);
-  if (found < 0)
-    return llvm::createStringError(commsched_last_error());
-  return found ? std::optional(launcher) : std::nullopt;
-}
-
 /// Decides on the backend and on which ranks this process is.
 static llvm::Error chooseRanks(Settings &settings) {
   int32_t ranks = settings.ranks;
@@ -64,15 +53,13 @@ static llvm::Error chooseRanks(Settings &settings) {
     return llvm::createStringError("--ranks must be from 1 to " +
                                    Twine(mostThreads) + ", but is " +
                                    Twine(ranks));
-  llvm::Expected<std::optional<commsched_launcher>> found =
-      findLauncher(settings.backend);
-  if (found)
-    settings.launcher = *found;
-  else if (settings.backend == "local")
-    // This backend needs no launcher.
-    llvm::consumeError(found.takeError());
-  else
-    return found.takeError();
+  commsched_launcher found;
+  int32_t status = commsched_find_launcher(settings.backend.c_str(), &found);
+  // This backend needs no launcher.
+  if (status < 0 && settings.backend != "local")
+    return llvm::createStringError(commsched_last_error());
+  if (status > 0)
+    settings.launcher = found;
   if (settings.backend.empty())
     settings.backend = settings.launcher ? settings.launcher->backend : "local";
   const std::optional<commsched_launcher> &launcher = settings.launcher;
@@ -82,7 +69,7 @@ static llvm::Error chooseRanks(Settings &settings) {
       return llvm::createStringError(
           "backend 'local' runs all ranks in one process, but " +
           Twine(launcher->name) + " started " + Twine(started));
-    settings.numThreads = settings.numRanks = given ? ranks : 1;
+    settings.numRanks = given ? ranks : 1;
     return llvm::Error::success();
   }
   if (given && ranks != started)
@@ -107,10 +94,7 @@ static llvm::Error readSweep(Settings &settings) {
               "--collectives times collectives without one");
   if (!isSweep)
     return llvm::Error::success();
-  llvm::Expected<CollectiveSweep> read = readCollectiveOptions(settings);
-  if (!read)
-    return read.takeError();
-  settings.sweep = std::move(*read);
+  settings.sweep = readCollectiveOptions(settings);
   if (settings.repeats.getNumOccurrences() == 0)
     settings.repeats = timedCalls;
   if (settings.repeats < 1)
@@ -148,21 +132,27 @@ static llvm::Error checkSettings(const Settings &settings) {
   return llvm::Error::success();
 }
 
-llvm::Error mlir::commsched::run::parseCommandLine(int argc, char **argv,
-                                                   Settings &settings) {
+void mlir::commsched::run::parseCommandLine(int argc, char **argv,
+                                            Settings &settings) {
   cl::HideUnrelatedOptions(settings.category);
   cl::ParseCommandLineOptions(
       argc, argv,
       "Runs a program on ranks, compares its results with another's, and times "
       "it; or times collectives.\n");
 
-  if (llvm::Error error = chooseRanks(settings))
-    return error;
+  settings.exitOnError(chooseRanks(settings));
   settings.command =
       "commsched-run " + llvm::join(ArrayRef(argv, argc).drop_front(), " ");
-  if (llvm::Error error = readSweep(settings))
-    return error;
-  if (llvm::Error error = parseInputs(settings))
-    return error;
-  return checkSettings(settings);
+  settings.exitOnError(readSweep(settings));
+  settings.exitOnError(parseInputs(settings));
+  settings.exitOnError(checkSettings(settings));
+}
+
+void Settings::exitOnError(llvm::Error error) const {
+  if (!error)
+    return;
+  std::string who =
+      launcher ? "rank " + std::to_string(launcher->rank) : "commsched-run";
+  llvm::errs() << who + ": " + llvm::toString(std::move(error)) + "\n";
+  std::exit(EXIT_FAILURE);
 }

@@ -16,7 +16,7 @@
 
 #include "CollectiveTimes.h"
 #include "CommSched/Runtime/Runtime.h"
-#include "Inputs.h"
+#include "Values.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace mlir::commsched::run {
@@ -171,10 +171,16 @@ struct Settings {
   InputSettings inputs;
   /// None for a process that was started by itself.
   std::optional<commsched_launcher> launcher;
-  /// Ranks in this process, which are threads.
-  int32_t numThreads = 1;
-  /// Of all processes.
+  /// Of all processes; those of 'local' are threads of this one.
   int32_t numRanks = 1;
+
+  /// Ends the process on an error before its ranks run. Unlike
+  /// llvm::ExitOnError this prints one piece, for all processes print theirs.
+  void exitOnError(llvm::Error error) const;
+  template <class T> T exitOnError(llvm::Expected<T> value) const {
+    exitOnError(value.takeError());
+    return std::move(*value);
+  }
 };
 
 /// None for an option that has no default and is not given.
@@ -184,9 +190,9 @@ template <typename T> std::optional<T> getIfGiven(const cl::opt<T> &option) {
   return std::nullopt;
 }
 
-/// Parses the command line; prints help and exits where that is asked for.
-/// Fails with a message, with the launcher if there is one.
-llvm::Error parseCommandLine(int argc, char **argv, Settings &settings);
+/// Parses the command line; prints help and exits where that is asked for, and
+/// on errors.
+void parseCommandLine(int argc, char **argv, Settings &settings);
 
 } // namespace mlir::commsched::run
 

@@ -13,6 +13,7 @@
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -32,13 +33,13 @@ int64_t StepPlan::getNumCalls() const {
 
 PlannedCall StepPlan::getCall(int64_t index) const {
   if (depth == 1)
-    return {0, index, index};
+    return {&functions[0], index, index};
   // Prologue, steady state, epilogue.
   if (index == 0)
-    return {0, 0, 0};
+    return {&functions[0], 0, 0};
   int64_t repetition = index - 1;
   bool isLast = index + 1 == getNumCalls();
-  return {isLast ? 2u : 1u, repetition + depth - 1, repetition};
+  return {&functions[isLast ? 2 : 1], repetition + depth - 1, repetition};
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,11 +58,7 @@ static bool hasCollectives(func::FuncOp function) {
 
 /// Names for people: "@a, @b".
 static std::string list(ArrayRef<func::FuncOp> functions) {
-  return llvm::join(llvm::map_range(functions,
-                                    [](func::FuncOp function) {
-                                      return "@" + function.getName().str();
-                                    }),
-                    ", ");
+  return llvm::join(llvm::map_range(functions, quote), ", ");
 }
 
 /// The function that is the step, as StepPlan::create says.
@@ -80,16 +77,14 @@ static llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
     return llvm::createStringError(" has no public function @" + name +
                                    " with a body; there is " + list(entries));
   }
-  if (entries.size() == 1)
-    return entries.front();
-  SmallVector<func::FuncOp> communicating;
-  llvm::copy_if(entries, std::back_inserter(communicating), hasCollectives);
-  if (communicating.size() == 1)
-    return communicating.front();
-  return llvm::createStringError(
-      " has several functions that could be run: " +
-      list(communicating.empty() ? entries : communicating) +
-      "; choose one with --entry");
+  SmallVector<func::FuncOp> found =
+      llvm::filter_to_vector(entries, hasCollectives);
+  if (found.empty())
+    found = std::move(entries);
+  if (found.size() == 1)
+    return found.front();
+  return llvm::createStringError(" has several functions that could be run: " +
+                                 list(found) + "; choose one with --entry");
 }
 
 /// An error of something in a file, whose name comes before it.
@@ -116,25 +111,25 @@ static llvm::Error addFunction(StepPlan &plan, func::FuncOp function,
   };
   PlannedFunction &planned = plan.functions.emplace_back();
   planned.function = function;
-  planned.signature.name = function.getName().str();
+  planned.name = function.getName().str();
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     llvm::Expected<ValueType> type =
         read(argument.getType(), "argument", index);
     if (!type)
       return type.takeError();
-    planned.signature.arguments.push_back(
-        {std::move(*type), getRole(argument) == unshardedParamRole,
-         isFreeable(function, index)});
+    Argument &added = planned.arguments.emplace_back();
+    added.type = std::move(*type);
+    added.scratch = getRole(argument) == unshardedParamRole;
+    added.isFreeable = isFreeable(function, index);
   }
   for (unsigned index = 0; index < function.getNumResults(); ++index) {
     llvm::Expected<ValueType> type =
         read(function.getResultTypes()[index], "result", index);
     if (!type)
       return type.takeError();
-    planned.signature.results.push_back(std::move(*type));
+    planned.results.emplace_back().type = std::move(*type);
   }
-  planned.returned.resize(function.getNumResults());
   return llvm::Error::success();
 }
 
@@ -143,23 +138,19 @@ static llvm::Error planStep(StepPlan &plan, func::FuncOp function) {
   if (llvm::Error error = addFunction(plan, function, /*allowFutures=*/false))
     return error;
   PlannedFunction &planned = plan.functions.back();
-  plan.signature = planned.signature;
-  plan.isCarried.resize(function.getNumResults());
-  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    std::optional<unsigned> result;
-    if (plan.repetitions)
-      result = getCarriedResult(function, index);
-    Operand &operand = planned.operands.emplace_back();
-    operand.argument = index;
-    operand.fedBy = result;
-    if (result)
-      plan.isCarried[*result] = true;
-    plan.isFed.push_back(result.has_value());
-    plan.isInput.push_back(plan.repetitions && !result &&
-                           getRole(function.getArgument(index)) == inputRole);
+  for (auto [index, result] : llvm::enumerate(planned.results))
+    result.result = index;
+  for (auto [index, argument] : llvm::enumerate(planned.arguments)) {
+    argument.argument = index;
+    if (!plan.repetitions)
+      continue;
+    argument.fedBy = getCarriedResult(function, index);
+    if (argument.fedBy)
+      planned.results[*argument.fedBy].isCarried = true;
+    else
+      argument.isInput = getRole(function, index) == inputRole;
   }
-  for (unsigned index = 0; index < function.getNumResults(); ++index)
-    planned.returned[index] = {index, 0};
+  plan.step = planned;
   return llvm::Error::success();
 }
 
@@ -171,21 +162,20 @@ static llvm::Error planArguments(const StepPlan &plan,
                                  PlannedFunction &planned) {
   func::FuncOp function = planned.function;
   unsigned numState = getNumStateArguments(function);
-  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    Operand &operand = planned.operands.emplace_back();
+  for (auto [index, argument] : llvm::enumerate(planned.arguments)) {
     if (index < numState) {
-      operand.fedBy = index;
+      argument.fedBy = index;
       continue;
     }
-    operand.argument = static_cast<unsigned>(*getStepArgument(function, index));
+    argument.argument = *getStepArgument(function, index);
     std::optional<int64_t> repetition = getArgumentRepetition(function, index);
-    operand.repetition = repetition.value_or(0);
-    if (plan.isInput[operand.argument] && !repetition)
+    argument.repetition = repetition.value_or(0);
+    if (plan.step.arguments[argument.argument].isInput && !repetition)
       return createInnerError(
           "argument " + Twine(index) + " of " + quote(function) +
           " is the same in all repetitions, for it lacks '" +
-          repetitionAttrName + "', but argument " + Twine(operand.argument) +
-          " of @" + plan.signature.name + " has the role \"input\"");
+          repetitionAttrName + "', but argument " + Twine(argument.argument) +
+          " of @" + plan.step.name + " has the role \"input\"");
   }
   return llvm::Error::success();
 }
@@ -200,24 +190,24 @@ static llvm::Error planResults(const StepPlan &plan, PlannedFunction &planned) {
   for (unsigned index = getNumStateResults(function),
                 end = function.getNumResults();
        index < end && count > 0; ++index) {
-    ReturnedResult result{
-        static_cast<unsigned>(*getStepResult(function, index)),
-        getResultRepetition(function, index).value_or(count - 1)};
-    if (!found.insert({result.result, result.repetition}).second)
+    PlannedResult &result = planned.results[index];
+    result.result = *getStepResult(function, index);
+    result.repetition =
+        getResultRepetition(function, index).value_or(count - 1);
+    if (!found.insert({*result.result, result.repetition}).second)
       return createInnerError(quote(function) + " returns result " +
-                              Twine(result.result) + " of @" +
-                              plan.signature.name + " for repetition " +
-                              Twine(result.repetition) + " twice");
-    planned.returned[index] = result;
+                              Twine(*result.result) + " of @" + plan.step.name +
+                              " for repetition " + Twine(result.repetition) +
+                              " twice");
   }
   bool isEpilogue = info.role == SteadyStateRole::Epilogue;
-  for (unsigned result = 0; result < plan.isCarried.size(); ++result)
+  for (auto [result, ofStep] : llvm::enumerate(plan.step.results))
     for (int64_t repetition = 0; repetition < count; ++repetition) {
       bool isNeeded =
-          !plan.isCarried[result] || (isEpilogue && repetition + 1 == count);
-      if (isNeeded && !found.contains({result, repetition}))
+          !ofStep.isCarried || (isEpilogue && repetition + 1 == count);
+      if (isNeeded && !found.contains({unsigned(result), repetition}))
         return createInnerError(quote(function) + " does not return result " +
-                                Twine(result) + " of @" + plan.signature.name +
+                                Twine(result) + " of @" + plan.step.name +
                                 " for repetition " + Twine(repetition) +
                                 ", counted from its first");
     }

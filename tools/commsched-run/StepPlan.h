@@ -26,6 +26,8 @@
 
 namespace mlir::commsched::run {
 
+/// An argument of a function: what the call before returned or, if there has
+/// been none, data.
 struct Argument {
   ValueType type;
   /// Whether its content means nothing after the step: a parameter whose
@@ -33,17 +35,8 @@ struct Argument {
   bool scratch = false;
   /// Whether the function may overwrite it: its storage may be freed.
   bool isFreeable = false;
-};
-
-struct Signature {
-  std::string name;
-  std::vector<Argument> arguments;
-  std::vector<ValueType> results;
-};
-
-/// An argument of a call: what the call before it returned or, if there has
-/// been none, data.
-struct Operand {
+  /// Of the step: each repetition has data of its own.
+  bool isInput = false;
   /// The result of the call before; none: it is data.
   std::optional<unsigned> fedBy;
   /// The argument of the step whose data it is.
@@ -52,24 +45,28 @@ struct Operand {
   int64_t repetition = 0;
 };
 
-/// The result of the step that a result of a call is.
-struct ReturnedResult {
-  unsigned result = 0;
+struct PlannedResult {
+  ValueType type;
+  /// Of the step: it feeds an argument of the next repetition. What the last
+  /// repetition returns counts.
+  bool isCarried = false;
+  /// The result of the step that it is; none for what only other calls take.
+  std::optional<unsigned> result;
   /// Of which repetition, counted from PlannedCall::firstReturned.
   int64_t repetition = 0;
 };
 
 struct PlannedFunction {
   func::FuncOp function;
-  Signature signature;
-  std::vector<Operand> operands;
-  /// By result of the function; none for what only other calls take.
-  std::vector<std::optional<ReturnedResult>> returned;
+  std::string name;
+  std::vector<Argument> arguments;
+  std::vector<PlannedResult> results;
+  /// What it has been compiled to.
+  void (*code)(void **) = nullptr;
 };
 
 struct PlannedCall {
-  /// An index of StepPlan::functions.
-  unsigned function = 0;
+  const PlannedFunction *function = nullptr;
   int64_t firstTaken = 0;
   int64_t firstReturned = 0;
 };
@@ -85,15 +82,9 @@ struct StepPlan {
   static llvm::Expected<StepPlan> create(ModuleOp module, StringRef entry,
                                          std::optional<int64_t> repetitions);
 
-  /// Of the whole step.
-  Signature signature;
-  /// By argument of the step: a result of the previous repetition feeds it.
-  std::vector<bool> isFed;
-  /// By argument of the step: each repetition has data of its own.
-  std::vector<bool> isInput;
-  /// By result of the step: it feeds an argument of the next repetition. What
-  /// the last repetition returns counts.
-  std::vector<bool> isCarried;
+  /// The whole step, as it is from outside.
+  PlannedFunction step;
+  /// What is called.
   std::vector<PlannedFunction> functions;
   /// Of a steady state, how many repetitions a period has in flight; otherwise
   /// 1.
@@ -107,7 +98,8 @@ struct StepPlan {
 
   /// Whether a result of a repetition counts.
   bool isKept(unsigned result, int64_t repetition) const {
-    return !isCarried[result] || repetition + 1 == getNumRepetitions();
+    return !step.results[result].isCarried ||
+           repetition + 1 == getNumRepetitions();
   }
 };
 

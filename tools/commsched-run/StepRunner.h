@@ -8,7 +8,8 @@
 //
 // Runs all repetitions of a program's step on one rank: gives each call its
 // arguments, keeps what later calls take until the last of them, and copies
-// results to the host.
+// results to the host. Compares the outputs of two programs, element by
+// element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,6 @@
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPRUNNER_H
 
 #include "CompiledProgram.h"
-#include "Inputs.h"
 
 #include <deque>
 
@@ -45,26 +45,26 @@ struct Outputs {
 
 class StepRunner {
 public:
-  StepRunner(const CompiledProgram &program, const InputSettings &inputs,
-             int32_t rank);
+  /// The functions of the plan are compiled.
+  StepRunner(const StepPlan &plan, const InputSettings &inputs, int32_t rank);
 
   /// Reads or makes the data that is the same in all repetitions, and that of
   /// the first, and checks that there are files for all of them.
-  llvm::Error readInputs();
+  LogicalResult readInputs();
 
   /// Allocates what all repetitions share. The program is loaded.
-  llvm::Error allocate();
+  LogicalResult allocateShared();
 
   /// Gives the arguments the values that they have before the first repetition.
   /// `all`: the data of all repetitions is on the device before they run.
-  llvm::Error restore(bool all);
+  LogicalResult restore(bool all);
 
   /// Runs all repetitions. Keeps the results unless `outputs` is null; those of
   /// the last call are still on the device.
-  llvm::Error run(Outputs *outputs);
+  LogicalResult run(Outputs *outputs);
 
   /// Keeps what is left, unless `outputs` is null, and releases the results.
-  llvm::Error finish(Outputs *outputs);
+  LogicalResult finish(Outputs *outputs);
 
 private:
   /// The results of one call.
@@ -73,13 +73,13 @@ private:
     std::vector<DeviceValue> results;
   };
 
-  bool isShared(const PlannedFunction &function, size_t argument) const;
-  llvm::Expected<Bytes> readInput(unsigned argument, int64_t repetition) const;
-  llvm::Error stage(int64_t call);
-  llvm::Error takeOperands(int64_t call, std::vector<DeviceValue> &arguments);
-  llvm::Error keepResults(Outputs &outputs);
+  bool isShared(const Argument &argument) const;
+  LogicalResult readInput(unsigned argument, int64_t repetition,
+                          Bytes &data) const;
+  LogicalResult stage(int64_t call);
+  LogicalResult takeOperands(int64_t call, std::vector<DeviceValue> &values);
+  LogicalResult keepResults(Outputs &outputs);
 
-  const CompiledProgram &program;
   const StepPlan &plan;
   const InputSettings &inputs;
   int32_t rank;
@@ -91,6 +91,34 @@ private:
   std::deque<std::vector<DeviceValue>> staged;
   Frame last;
 };
+
+/// Ranks exchange it.
+struct Difference {
+  int64_t numElements = 0;
+  int64_t numDifferent = 0;
+  /// The first place: a result of a repetition, or an argument (-1); and the
+  /// element in row-major order.
+  int64_t repetition = -1;
+  int64_t index = -1;
+  int64_t element = -1;
+  /// The bytes of the two elements.
+  std::array<int64_t, 2> left = {}, right = {};
+};
+
+/// Fails, with a text that names both programs, unless they take and give the
+/// same types, and the same of them in each repetition.
+llvm::Error checkComparable(const CompiledProgram &left,
+                            const CompiledProgram &right);
+
+/// Compares the outputs of programs of that plan.
+Difference compareOutputs(const StepPlan &plan, const Outputs &left,
+                          const Outputs &right,
+                          std::optional<double> tolerance);
+
+/// One line for people, of the findings of all ranks.
+std::string describeComparison(const CompiledProgram &left,
+                               const CompiledProgram &right,
+                               ArrayRef<Difference> ranks);
 
 } // namespace mlir::commsched::run
 

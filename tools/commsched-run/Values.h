@@ -10,6 +10,16 @@
 // tensors or memrefs of static shape with dense elements in row-major order. A
 // number is held as its bytes; floats of every format go through llvm::APFloat.
 //
+// The values of a program's arguments on one rank, which come from files or
+// from a seed, and the files that the tool reads and writes. Floats made from a
+// seed are eighths of small integers, so that sums of a few of them are exact
+// in any order.
+//
+// NumPy files have the format version 1.0 (and 2.0 for reading), row-major and
+// little endian. Element formats that NumPy lacks, such as bf16, are written as
+// unsigned integers of the same bits; what NumPy saves for arrays of ml_dtypes,
+// opaque elements of the same size, is read too.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_VALUES_H
@@ -17,8 +27,10 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +82,39 @@ std::string formatElement(const ElementFormat &format, const char *element);
 /// magnitude).
 bool areEqual(const ElementFormat &format, const char *left, const char *right,
               std::optional<double> tolerance);
+
+/// Writes what `print` prints to the file of that path; `-` is standard output.
+/// Makes the directories that are missing. Errors name the file.
+llvm::Error writeFile(StringRef path, function_ref<void(raw_ostream &)> print);
+
+/// Writes the elements of a value of that type. The file appears when it is
+/// complete.
+llvm::Error writeNpy(StringRef path, const ValueType &type, const Bytes &bytes);
+
+struct InputSettings {
+  uint64_t seed = 0;
+  /// All ranks are given what rank 0 is given.
+  bool sameOnAllRanks = false;
+  /// By the argument's index; "%r" in a path is the rank, "%i" the repetition.
+  std::map<unsigned, std::string> files;
+  /// The folder that may contain `rankR/argK.npy` or else `argK.npy`, each also
+  /// in a folder `iterationI` of one repetition; empty for none.
+  std::string directory;
+};
+
+/// `path` with the rank in place of each "%r".
+std::string replaceRank(StringRef path, int32_t rank);
+
+/// The value of argument `index` on `rank` in a repetition.
+llvm::Expected<Bytes> makeInput(const InputSettings &settings,
+                                const ValueType &type, unsigned index,
+                                int32_t rank, int64_t repetition);
+
+/// Fails if only some of the `repetitions` of an argument have a file, or if
+/// there are files of single ones, but the argument is the same in all
+/// (`repetitions` is none).
+llvm::Error checkInputFiles(const InputSettings &settings, unsigned index,
+                            int32_t rank, std::optional<int64_t> repetitions);
 
 } // namespace mlir::commsched::run
 

@@ -16,9 +16,8 @@
 
 #include "CommSched/Register.h"
 #include "CommSched/Tools/Upstream.h"
-#include "OutputComparison.h"
 #include "Settings.h"
-#include "StepFormats.h"
+#include "StepRunner.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 
@@ -34,9 +33,13 @@ static void reportProgress(const Settings &settings, const Twine &what) {
     llvm::errs() << ("commsched-run: " + what + "\n").str();
 }
 
-/// Prints `text` as one piece on standard error, with the rank before it.
-static void reportRankError(int32_t rank, const std::string &text) {
-  llvm::errs() << "rank " + std::to_string(rank) + ": " + text + "\n";
+/// Says what the measured times are those of.
+static std::string describeMeasurement(const Settings &settings) {
+  std::string text =
+      "measured: backend " + std::string(commsched_backend_name());
+  if (settings.modelledTimes)
+    text += "; collectives and operators take as long as the model says";
+  return text;
 }
 
 namespace {
@@ -62,25 +65,230 @@ public:
 
   /// Runs on the calling thread. An error has been reported, and results that
   /// differ have been printed, when this returns false.
-  bool run();
+  bool run() {
+    // Before it has joined, the launcher's number is all that is known.
+    if (rank < 0 && settings.launcher)
+      rank = settings.launcher->rank;
+    if (succeeded(join())) {
+      rank = commsched_rank();
+      // The runtime keeps the error.
+      (void)runAll();
+    }
+    commsched_finalize();
+    std::string text = commsched_last_error();
+    if (!text.empty())
+      llvm::errs() << "rank " + std::to_string(std::max(rank, 0)) + ": " +
+                          text + "\n";
+    return text.empty() && !different;
+  }
 
 private:
-  llvm::Error join();
-  llvm::Error runAll();
-  llvm::Error runProgram(const CompiledProgram &program, Findings &findings);
-  llvm::Error runOnce(StepRunner &step, Outputs *outputs, MeasuredRun &run);
-  llvm::Expected<MeasuredStep> measure(const CompiledProgram &program,
-                                       ArrayRef<MeasuredRun> runs);
-  llvm::Error writeOutputs(const CompiledProgram &program,
-                           const Findings &findings);
-  llvm::Error writeTimeline(const CompiledProgram &program,
-                            ArrayRef<MeasuredRun> runs);
-  llvm::Error compareFindings(ArrayRef<Findings> findings,
-                              std::string &outcome);
-  llvm::Error print(ArrayRef<MeasuredStep> steps, StringRef outcome);
   void begin(const Twine &what) {
     if (rank == 0)
       reportProgress(settings, what);
+  }
+
+  LogicalResult join() {
+    commsched_options options;
+    commsched_default_options(&options);
+    options.backend = settings.backend.c_str();
+    if (!settings.launcher || settings.backend == "local") {
+      options.rank = std::max(rank, 0);
+      options.num_ranks = settings.numRanks;
+    }
+    // Joins the ranks of this process, if they are threads.
+    options.job = "commsched-run";
+    if (std::optional<int64_t> deadlineMs = getIfGiven(settings.deadlineMs))
+      options.deadline_ms = *deadlineMs;
+    options.modelled_times = settings.modelledTimes;
+    // Looking for overwritten buffers takes time that no model knows of.
+    options.check_buffers = !settings.modelledTimes;
+    options.emulate_data = settings.emulateData;
+    if (!settings.flightRecord.empty())
+      options.flight_record = settings.flightRecord.c_str();
+    return success(commsched_init(&options) == 0);
+  }
+
+  LogicalResult runAll() {
+    if (settings.sweep)
+      return timeCollectives(settings,
+                             [this](const Twine &what) { begin(what); });
+    std::vector<Findings> findings(programs.size());
+    std::vector<MeasuredStep> steps;
+    for (auto [program, found] : llvm::zip_equal(programs, findings))
+      if (failed(runProgram(*program, found)) ||
+          failed(measure(*program, found.runs, steps)))
+        return failure();
+    std::string outcome;
+    if (findings.size() > 1 && failed(compareFindings(findings, outcome)))
+      return failure();
+
+    begin("writing");
+    if (failed(writeOutputs(*programs.back(), findings.back())) ||
+        failed(writeTimeline(*programs.back(), findings.back().runs)))
+      return failure();
+    return rank == 0 ? print(steps, outcome) : success();
+  }
+
+  LogicalResult runProgram(const CompiledProgram &program, Findings &findings) {
+    begin("preparing '" + program.path + "'");
+    StepRunner step(program.plan, settings.inputs, rank);
+    if (failed(step.readInputs()) ||
+        commsched_load_program(program.description) ||
+        failed(step.allocateShared()))
+      return failure();
+
+    MeasuredRun warmUp;
+    for (int32_t index = 0; index <= settings.repeats; ++index) {
+      begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
+            " of '" + program.path + "'");
+      MeasuredRun run;
+      if (failed(runOnce(step, index == 0 ? &findings.outputs : nullptr, run)))
+        return failure();
+      if (index == 0)
+        warmUp = run;
+      // Others hold the inputs of all repetitions.
+      if (program.plan.repetitions) {
+        run.peakBytes = warmUp.peakBytes;
+        run.hostPeakBytes = warmUp.hostPeakBytes;
+      }
+      if (index != 0 || settings.repeats == 0)
+        findings.runs.push_back(std::move(run));
+    }
+    return success();
+  }
+
+  /// Only where nothing is asked for but times, all data is on the device
+  /// before the clock starts.
+  LogicalResult runOnce(StepRunner &step, Outputs *outputs, MeasuredRun &run) {
+    if (failed(step.restore(/*all=*/!outputs)))
+      return failure();
+    commsched_reset_peak();
+    if (commsched_begin_step() || failed(step.run(outputs)))
+      return failure();
+    run.stepNs = commsched_end_step();
+    if (run.stepNs < 0)
+      return failure();
+    run.peakBytes = commsched_peak_bytes();
+    run.hostPeakBytes = commsched_host_peak_bytes();
+    const commsched_record *records = nullptr;
+    int64_t numRecords = commsched_get_records(&records);
+    run.records.assign(records, records + numRecords);
+    if (failed(step.finish(outputs)))
+      return failure();
+    return checkRank();
+  }
+
+  LogicalResult measure(const CompiledProgram &program,
+                        ArrayRef<MeasuredRun> runs,
+                        std::vector<MeasuredStep> &steps) {
+    std::vector<int64_t> numbers =
+        summarize(runs, program.siteCalls).toNumbers();
+    if (failed(exchangeLargest(numbers)))
+      return failure();
+    steps.push_back({program, settings.repeats, describeMeasurement(settings),
+                     Summary::fromNumbers(numbers)});
+    return success();
+  }
+
+  LogicalResult compareFindings(ArrayRef<Findings> findings,
+                                std::string &outcome) {
+    const CompiledProgram &left = *programs.front(), &right = *programs.back();
+    Difference mine =
+        compareOutputs(right.plan, findings.front().outputs,
+                       findings.back().outputs, getIfGiven(settings.tolerance));
+    std::vector<Difference> ranks;
+    if (failed(exchange(ArrayRef(mine), ranks)))
+      return failure();
+    for (const Difference &rank : ranks)
+      different |= rank.numDifferent != 0;
+    outcome = describeComparison(left, right, ranks);
+    return success();
+  }
+
+  LogicalResult writeOutputs(const CompiledProgram &program,
+                             const Findings &findings) {
+    if (!settings.times.empty() &&
+        failed(report(writeOperationTimes(replaceRank(settings.times, rank),
+                                          program, findings.runs))))
+      return failure();
+    if (settings.outputDirectory.empty())
+      return success();
+    auto write = [&](const Twine &folder, const char *what, size_t index,
+                     const ValueType &type, const Bytes &bytes) {
+      SmallString<128> path(settings.outputDirectory);
+      llvm::sys::path::append(path, "rank" + Twine(rank), folder,
+                              what + Twine(index) + ".npy");
+      return report(writeNpy(path, type, bytes));
+    };
+    const StepPlan &plan = program.plan;
+    for (const auto &[place, bytes] : findings.outputs.results) {
+      auto [repetition, result] = place;
+      bool isOfOne = plan.repetitions && !plan.step.results[result].isCarried;
+      std::string folder =
+          isOfOne ? "iteration" + std::to_string(repetition) : "";
+      if (failed(write(folder, "result", result, plan.step.results[result].type,
+                       bytes)))
+        return failure();
+    }
+    for (auto [index, argument] : llvm::enumerate(plan.step.arguments))
+      if (argument.type.isMemRef && !argument.scratch && !argument.isInput &&
+          failed(write("", "arg", index, argument.type,
+                       findings.outputs.arguments[index])))
+        return failure();
+    return success();
+  }
+
+  /// Writes the run whose step is the median, or all runs, of which each begins
+  /// when that before it has ended on all ranks.
+  LogicalResult writeTimeline(const CompiledProgram &program,
+                              ArrayRef<MeasuredRun> runs) {
+    if (settings.timeline.empty())
+      return success();
+    // Of each run, on the rank where it takes longest.
+    std::vector<int64_t> stepsNs;
+    for (const MeasuredRun &run : runs)
+      stepsNs.push_back(run.stepNs);
+    if (failed(exchangeLargest(stepsNs)))
+      return failure();
+    size_t first = 0, count = runs.size();
+    if (settings.timelineRuns == TimelineRuns::Median) {
+      first = llvm::find(stepsNs, getMedian(stepsNs)) - stepsNs.begin();
+      count = 1;
+    }
+    std::vector<std::vector<commsched_record>> ranks;
+    int64_t beginNs = 0;
+    for (size_t index = first; index < first + count; ++index) {
+      std::vector<std::vector<commsched_record>> ofRun;
+      if (failed(exchangeRecords(runs[index].records, ofRun)))
+        return failure();
+      ranks.resize(ofRun.size());
+      for (auto [records, added] : llvm::zip_equal(ranks, ofRun))
+        for (commsched_record record : added) {
+          record.begin_ns += beginNs;
+          record.end_ns += beginNs;
+          records.push_back(record);
+        }
+      beginNs += stepsNs[index];
+    }
+    if (rank != 0)
+      return success();
+    return report(writeFile(settings.timeline, [&](raw_ostream &os) {
+      printTimeline(program, ranks, describeMeasurement(settings), os);
+    }));
+  }
+
+  LogicalResult print(ArrayRef<MeasuredStep> steps, StringRef outcome) {
+    if (failed(report(writeFile(settings.output, [&](raw_ostream &os) {
+          for (const MeasuredStep &step : steps)
+            settings.format == Format::Json ? printJson(step, os)
+                                            : printTable(step, os);
+        }))))
+      return failure();
+    if (!outcome.empty())
+      llvm::outs() << outcome << "\n";
+    llvm::outs().flush();
+    return success();
   }
 
   const Settings &settings;
@@ -91,282 +299,9 @@ private:
 
 } // namespace
 
-/// Says what the measured times are those of.
-static std::string describeMeasurement(const Settings &settings) {
-  std::string text =
-      "measured: backend " + std::string(commsched_backend_name());
-  if (settings.modelledTimes)
-    text += "; collectives and operators take as long as the model says";
-  return text;
-}
-
-bool RankRunner::run() {
-  // Before it has joined, the launcher's number is all that is known.
-  if (rank < 0 && settings.launcher)
-    rank = settings.launcher->rank;
-  std::string text;
-  if (llvm::Error error = join()) {
-    text = llvm::toString(std::move(error));
-  } else {
-    rank = commsched_rank();
-    if (llvm::Error error = runAll()) {
-      text = llvm::toString(std::move(error));
-      // No effect where the error is the runtime's own.
-      commsched_fail(text.c_str());
-    }
-  }
-  if (commsched_finalize() && text.empty())
-    text = commsched_last_error();
-  if (!text.empty())
-    reportRankError(std::max(rank, 0), text);
-  return text.empty() && !different;
-}
-
-llvm::Error RankRunner::join() {
-  commsched_options options;
-  commsched_default_options(&options);
-  options.backend = settings.backend.c_str();
-  if (!settings.launcher || settings.backend == "local") {
-    options.rank = std::max(rank, 0);
-    options.num_ranks = settings.numRanks;
-  }
-  // Joins the ranks of this process, if they are threads.
-  options.job = "commsched-run";
-  if (std::optional<int64_t> deadlineMs = getIfGiven(settings.deadlineMs))
-    options.deadline_ms = *deadlineMs;
-  options.modelled_times = settings.modelledTimes;
-  // Looking for overwritten buffers takes time that no model knows of.
-  options.check_buffers = !settings.modelledTimes;
-  options.emulate_data = settings.emulateData;
-  if (!settings.flightRecord.empty())
-    options.flight_record = settings.flightRecord.c_str();
-  if (commsched_init(&options))
-    return getRuntimeError();
-  return llvm::Error::success();
-}
-
-llvm::Error RankRunner::runAll() {
-  if (settings.sweep)
-    return timeCollectives(settings,
-                           [this](const Twine &what) { begin(what); });
-  std::vector<Findings> findings(programs.size());
-  std::vector<MeasuredStep> steps;
-  for (auto [program, found] : llvm::zip_equal(programs, findings)) {
-    if (llvm::Error error = runProgram(*program, found))
-      return error;
-    llvm::Expected<MeasuredStep> step = measure(*program, found.runs);
-    if (!step)
-      return step.takeError();
-    steps.push_back(std::move(*step));
-  }
-  std::string outcome;
-  if (findings.size() > 1)
-    if (llvm::Error error = compareFindings(findings, outcome))
-      return error;
-
-  begin("writing");
-  if (llvm::Error error = writeOutputs(*programs.back(), findings.back()))
-    return error;
-  if (llvm::Error error = writeTimeline(*programs.back(), findings.back().runs))
-    return error;
-  if (rank == 0)
-    if (llvm::Error error = print(steps, outcome))
-      return error;
-  return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
-
-llvm::Error RankRunner::runProgram(const CompiledProgram &program,
-                                   Findings &findings) {
-  begin("preparing '" + program.path + "'");
-  StepRunner step(program, settings.inputs, rank);
-  if (llvm::Error error = step.readInputs())
-    return error;
-  if (commsched_load_program(program.description))
-    return getRuntimeError();
-  if (llvm::Error error = step.allocate())
-    return error;
-
-  MeasuredRun warmUp;
-  for (int32_t index = 0; index <= settings.repeats; ++index) {
-    begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
-          " of '" + program.path + "'");
-    MeasuredRun run;
-    if (llvm::Error error =
-            runOnce(step, index == 0 ? &findings.outputs : nullptr, run))
-      return error;
-    if (index == 0)
-      warmUp = run;
-    // Others hold the inputs of all repetitions.
-    if (program.plan.repetitions) {
-      run.peakBytes = warmUp.peakBytes;
-      run.hostPeakBytes = warmUp.hostPeakBytes;
-    }
-    if (index != 0 || settings.repeats == 0)
-      findings.runs.push_back(std::move(run));
-  }
-  return llvm::Error::success();
-}
-
-/// Only where nothing is asked for but times, all data is on the device before
-/// the clock starts.
-llvm::Error RankRunner::runOnce(StepRunner &step, Outputs *outputs,
-                                MeasuredRun &run) {
-  if (llvm::Error error = step.restore(/*all=*/!outputs))
-    return error;
-  commsched_reset_peak();
-  if (commsched_begin_step())
-    return getRuntimeError();
-  if (llvm::Error error = step.run(outputs))
-    return error;
-  run.stepNs = commsched_end_step();
-  if (run.stepNs < 0)
-    return getRuntimeError();
-  run.peakBytes = commsched_peak_bytes();
-  run.hostPeakBytes = commsched_host_peak_bytes();
-  const commsched_record *records = nullptr;
-  int64_t numRecords = commsched_get_records(&records);
-  run.records.assign(records, records + numRecords);
-  if (llvm::Error error = step.finish(outputs))
-    return error;
-  return getRuntimeError();
-}
-
-llvm::Expected<MeasuredStep> RankRunner::measure(const CompiledProgram &program,
-                                                 ArrayRef<MeasuredRun> runs) {
-  llvm::Expected<std::vector<int64_t>> largest =
-      exchangeLargest(summarize(runs, program.siteCalls).toNumbers());
-  if (!largest)
-    return largest.takeError();
-  return MeasuredStep{program, settings.repeats, describeMeasurement(settings),
-                      Summary::fromNumbers(*largest)};
-}
-
-llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
-                                        std::string &outcome) {
-  const CompiledProgram &left = *programs.front(), &right = *programs.back();
-  Difference mine =
-      compareOutputs(right.plan, findings.front().outputs,
-                     findings.back().outputs, getIfGiven(settings.tolerance));
-  llvm::Expected<std::vector<Difference>> ranks = exchange(ArrayRef(mine));
-  if (!ranks)
-    return ranks.takeError();
-  for (const Difference &rank : *ranks)
-    different |= rank.numDifferent != 0;
-  outcome = describeComparison(left, right, *ranks);
-  return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
-                                     const Findings &findings) {
-  if (!settings.times.empty())
-    if (llvm::Error error = writeOperationTimes(
-            replaceRank(settings.times, rank), program, findings.runs))
-      return error;
-  if (settings.outputDirectory.empty())
-    return llvm::Error::success();
-  auto write = [&](const Twine &folder, const char *what, size_t index,
-                   const ValueType &type, const Bytes &bytes) {
-    SmallString<128> path(settings.outputDirectory);
-    llvm::sys::path::append(path, "rank" + Twine(rank), folder,
-                            what + Twine(index) + ".npy");
-    return writeNpy(path, type, bytes);
-  };
-  const StepPlan &plan = program.plan;
-  for (const auto &[place, bytes] : findings.outputs.results) {
-    auto [repetition, result] = place;
-    bool isOfOne = plan.repetitions && !plan.isCarried[result];
-    std::string folder =
-        isOfOne ? "iteration" + std::to_string(repetition) : "";
-    if (llvm::Error error = write(folder, "result", result,
-                                  plan.signature.results[result], bytes))
-      return error;
-  }
-  for (auto [index, argument] : llvm::enumerate(plan.signature.arguments)) {
-    if (!argument.type.isMemRef || argument.scratch || plan.isInput[index])
-      continue;
-    if (llvm::Error error = write("", "arg", index, argument.type,
-                                  findings.outputs.arguments[index]))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-/// Writes the run whose step is the median, or all runs, of which each begins
-/// when that before it has ended on all ranks.
-llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
-                                      ArrayRef<MeasuredRun> runs) {
-  if (settings.timeline.empty())
-    return llvm::Error::success();
-  // Of each run, on the rank where it takes longest.
-  llvm::Expected<std::vector<int64_t>> stepsNs =
-      exchangeLargest(llvm::map_to_vector(
-          runs, [](const MeasuredRun &run) { return run.stepNs; }));
-  if (!stepsNs)
-    return stepsNs.takeError();
-  size_t first = 0, count = runs.size();
-  if (settings.timelineRuns == TimelineRuns::Median) {
-    first = llvm::find(*stepsNs, getMedian(*stepsNs)) - stepsNs->begin();
-    count = 1;
-  }
-  std::vector<std::vector<commsched_record>> ranks;
-  int64_t beginNs = 0;
-  for (size_t index = first; index < first + count; ++index) {
-    llvm::Expected<std::vector<std::vector<commsched_record>>> ofRun =
-        exchangeRecords(runs[index].records);
-    if (!ofRun)
-      return ofRun.takeError();
-    ranks.resize(ofRun->size());
-    for (auto [records, added] : llvm::zip_equal(ranks, *ofRun))
-      for (commsched_record record : added) {
-        record.begin_ns += beginNs;
-        record.end_ns += beginNs;
-        records.push_back(record);
-      }
-    beginNs += (*stepsNs)[index];
-  }
-  if (rank != 0)
-    return llvm::Error::success();
-  return writeFile(settings.timeline, [&](raw_ostream &os) {
-    printTimeline(program, ranks, describeMeasurement(settings), os);
-  });
-}
-
-llvm::Error RankRunner::print(ArrayRef<MeasuredStep> steps, StringRef outcome) {
-  llvm::Error error = writeFile(settings.output, [&](raw_ostream &os) {
-    for (const MeasuredStep &step : steps)
-      settings.format == Format::Json ? printJson(step, os)
-                                      : printTable(step, os);
-  });
-  if (error)
-    return error;
-  if (!outcome.empty())
-    llvm::outs() << outcome << "\n";
-  llvm::outs().flush();
-  return llvm::Error::success();
-}
-
 //===----------------------------------------------------------------------===//
 // The process
 //===----------------------------------------------------------------------===//
-
-/// Prints the error of a process before its ranks run, with the rank that its
-/// launcher assigned.
-static void reportError(const std::optional<commsched_launcher> &launcher,
-                        llvm::Error error) {
-  std::string text = llvm::toString(std::move(error));
-  if (launcher)
-    reportRankError(launcher->rank, text);
-  else
-    llvm::errs() << "commsched-run: " + text + "\n";
-}
 
 /// Compiles what is to run.
 static llvm::Expected<Programs> createPrograms(MLIRContext &context,
@@ -378,23 +313,19 @@ static llvm::Expected<Programs> createPrograms(MLIRContext &context,
       continue;
     if (!settings.launcher || settings.launcher->rank == 0)
       reportProgress(settings, "compiling '" + path + "'");
-    llvm::Expected<std::unique_ptr<CompiledProgram>> program =
-        CompiledProgram::create(context, path, settings);
-    if (!program)
-      return program.takeError();
-    programs.push_back(std::move(*program));
+    programs.push_back(
+        settings.exitOnError(CompiledProgram::create(context, path, settings)));
   }
   if (programs.empty())
     return programs;
+  const PlannedFunction &step = programs.back()->plan.step;
   if (programs.size() > 1)
-    if (llvm::Error error = checkComparable(*programs[0], *programs[1]))
-      return error;
-  size_t numArguments = programs.back()->plan.signature.arguments.size();
+    settings.exitOnError(checkComparable(*programs[0], *programs[1]));
   for (const auto &[index, file] : settings.inputs.files)
-    if (index >= numArguments)
-      return llvm::createStringError(
-          "--input names argument " + Twine(index) + ", but @" +
-          programs.back()->plan.signature.name + " has " + Twine(numArguments));
+    if (index >= step.arguments.size())
+      return llvm::createStringError("--input names argument " + Twine(index) +
+                                     ", but @" + step.name + " has " +
+                                     Twine(step.arguments.size()));
   return programs;
 }
 
@@ -404,7 +335,7 @@ static bool runRanks(const Settings &settings, const Programs &programs) {
     return RankRunner(settings, programs, -1).run();
   std::atomic<bool> succeeded = true;
   std::vector<std::thread> threads;
-  for (int32_t rank = 0; rank < settings.numThreads; ++rank)
+  for (int32_t rank = 0; rank < settings.numRanks; ++rank)
     threads.emplace_back([&, rank] {
       if (!RankRunner(settings, programs, rank).run())
         succeeded = false;
@@ -417,10 +348,7 @@ static bool runRanks(const Settings &settings, const Programs &programs) {
 int mlir::commsched::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Settings settings;
-  if (llvm::Error error = parseCommandLine(argc, argv, settings)) {
-    reportError(settings.launcher, std::move(error));
-    return EXIT_FAILURE;
-  }
+  parseCommandLine(argc, argv, settings);
 
   DialectRegistry registry;
   registerUpstreamDialects(registry);
@@ -429,10 +357,6 @@ int mlir::commsched::runMain(int argc, char **argv) {
   // Ranks share the processors with each other.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
-  llvm::Expected<Programs> programs = createPrograms(context, settings);
-  if (!programs) {
-    reportError(settings.launcher, programs.takeError());
-    return EXIT_FAILURE;
-  }
-  return runRanks(settings, *programs) ? EXIT_SUCCESS : EXIT_FAILURE;
+  Programs programs = settings.exitOnError(createPrograms(context, settings));
+  return runRanks(settings, programs) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
