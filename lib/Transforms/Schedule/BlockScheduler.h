@@ -64,6 +64,8 @@ struct SchedulingOptions {
   bool beginsWithProgram = false;
   /// Whether the iterations of loops that hold collectives overlap.
   bool overlapsLoops = false;
+  /// Whether these loops lose gathers of what no iteration changes.
+  bool hoistsGathers = true;
   /// Whether the function is a copy, of which no remark speaks.
   bool isTrial = false;
   /// Whether schedules are only compared with others, so that less time is

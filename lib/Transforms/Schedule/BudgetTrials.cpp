@@ -22,18 +22,19 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-FailureOr<bool> mlir::commsched::overlapLoops(func::FuncOp function,
-                                              const SchedulingOptions &options,
-                                              OperationCosts &costs) {
+FailureOr<LoopChanges>
+mlir::commsched::overlapLoops(func::FuncOp function,
+                              const SchedulingOptions &options,
+                              OperationCosts &costs) {
   LoopPipeliningOptions pipelining;
   pipelining.budget = options.budget;
+  pipelining.hoistsGathers = options.hoistsGathers;
   pipelining.isTrial = options.isTrial;
   pipelining.cache = options.cache.get();
-  FailureOr<bool> isPipelined = pipelineLoops(function, pipelining, costs);
-  if (failed(isPipelined))
-    return failure();
-  bool isRenewed = renewAssumedFusion(function, costs);
-  return *isPipelined || isRenewed;
+  FailureOr<LoopChanges> changes = pipelineLoops(function, pipelining, costs);
+  if (succeeded(changes))
+    changes->any |= renewAssumedFusion(function, costs);
+  return changes;
 }
 
 namespace {
@@ -93,8 +94,10 @@ private:
   std::shared_ptr<CostAnalysis> pricing;
   OwningOpRef<ModuleOp> trials;
   int64_t peakBytes;
-  /// In ascending order of the budgets.
+  /// In ascending order of the budgets; then, if gathers have left loops, again
+  /// without that.
   std::vector<Attempt> attempts;
+  bool areHoisted = false;
 };
 
 } // namespace
@@ -119,9 +122,13 @@ BudgetTrials::begin(const MemoryBudget &budget) {
   Attempt made = {budget, function.clone()};
   trials->push_back(made.overlapped);
   options.budget = budget;
-  if (options.overlapsLoops &&
-      failed(overlapLoops(made.overlapped, options, *pricing->getCosts())))
-    return failure();
+  if (options.overlapsLoops) {
+    FailureOr<LoopChanges> changes =
+        overlapLoops(made.overlapped, options, *pricing->getCosts());
+    if (failed(changes))
+      return failure();
+    areHoisted |= changes->areHoisted;
+  }
   for (const Attempt &known : attempts)
     if (known.isScheduled && !known.isLimited &&
         OperationEquivalence::isEquivalentTo(
@@ -262,8 +269,13 @@ FailureOr<SchedulingOptions> BudgetTrials::choose() {
     return failure();
   // Where none is within its own budget, that of the options.
   const size_t own = budgets.size() - 1;
+  if (areHoisted) {
+    options.hoistsGathers = false;
+    if (failed(tryAll(budgets)))
+      return failure();
+  }
   size_t best = own;
-  for (size_t other = own; other-- > 0;)
+  for (size_t other = attempts.size(); other-- > 0;)
     if (isWithin(attempts[other]) && attempts[best].rank &&
         *attempts[other].rank < *attempts[best].rank)
       best = other;
@@ -275,7 +287,8 @@ FailureOr<SchedulingOptions> BudgetTrials::choose() {
     chosen.overlapsLoops = false;
     return chosen;
   }
-  if (best != own)
+  chosen.hoistsGathers = best < budgets.size();
+  if (best % budgets.size() != own)
     remarkLess(attempts[best], attempts[own]);
   chosen.budget = attempts[best].budget;
   return chosen;

@@ -17,20 +17,22 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BUDGETTRIALS_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BUDGETTRIALS_H
 
+#include "../SteadyState/LoopPipeliner.h"
 #include "BlockScheduler.h"
 
 namespace mlir::commsched {
 
 /// Overlaps the iterations of the loops of `function`, and renews what is
-/// assumed of fusion. Returns whether anything has changed.
-FailureOr<bool> overlapLoops(func::FuncOp function,
-                             const SchedulingOptions &options,
-                             OperationCosts &costs);
+/// assumed of fusion.
+FailureOr<LoopChanges> overlapLoops(func::FuncOp function,
+                                    const SchedulingOptions &options,
+                                    OperationCosts &costs);
 
 /// `options` with the budget for which `function` becomes shortest: the one
 /// that they have, or a fixed percentage over the baseline below it, within
-/// which it then is. If no overlap of loops is within the budget and the
-/// function is with its loops as they are: without that. As they are where
+/// which it then is. If it is shorter so, no gathers leave loops; if no overlap
+/// of loops is within the budget and the function is with its loops as they
+/// are: without that. As they are where
 /// there is no choice: for a function without loops that hold collectives, with
 /// one whose number of iterations is not known, or with more than 65,536
 /// operations.

@@ -143,9 +143,11 @@ FailureOr<bool> Schedule::decideOnFunction() {
   if (failed(chosen))
     return failure();
   within = *chosen;
-  return within.overlapsLoops
-             ? overlapLoops(function, within, *costs.getCosts())
-             : FailureOr<bool>(false);
+  if (!within.overlapsLoops)
+    return false;
+  FailureOr<LoopChanges> changes =
+      overlapLoops(function, within, *costs.getCosts());
+  return failed(changes) ? FailureOr<bool>(failure()) : changes->any;
 }
 
 FailureOr<bool> Schedule::rewrite() {

@@ -14,6 +14,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "CountedLoop.h"
+#include "InvariantGathers.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -53,7 +54,7 @@ public:
       : function(function), options(options), costs(costs),
         hasRemarks(!options.isTrial && areRemarksEnabled(function)) {}
 
-  FailureOr<bool> run();
+  FailureOr<LoopChanges> run();
 
 private:
   /// scheduleLoop(), or where a known number of iterations takes less time one
@@ -62,7 +63,15 @@ private:
   FailureOr<std::optional<ScheduledLoop>>
   scheduleRun(scf::ForOp loop, LoopSchedulingOptions within,
               LoopProblem::DeclineFunction decline);
+  LoopSchedulingOptions getOptionsWithin(scf::ForOp loop) const;
   FailureOr<std::optional<ScheduledLoop>> schedule(scf::ForOp loop);
+  /// The time of `count` iterations, scheduled where that is shorter, in
+  /// nanoseconds; none if they are not within the limit.
+  FailureOr<std::optional<int64_t>> computeRunNs(scf::ForOp loop,
+                                                 int64_t count);
+  /// Moves gathers of what no iteration changes in front of the loop, which is
+  /// another one then, where that is shorter. Returns whether it was.
+  FailureOr<bool> hoistGathers(CountedLoop &counted);
   /// Returns a copy of the loop, behind it, whose gathers are merged, with its
   /// schedule, if that is better than `scheduled`.
   FailureOr<std::optional<MergedLoop>>
@@ -83,6 +92,8 @@ private:
   void remarkPipelined(Location location, const Decision &decision,
                        std::optional<int64_t> leastCount);
   void remarkUnrolled(Location location, const Decision &decision);
+  void remarkHoisted(Location location, const HoistedGathers &gathers,
+                     std::optional<int64_t> beforeNs, int64_t afterNs);
 
   func::FuncOp function;
   LoopPipeliningOptions options;
@@ -91,6 +102,7 @@ private:
   /// What the body of the loop at hand may take beyond what is counted around
   /// the loop.
   int64_t insideBytes = 0;
+  LoopChanges changes;
 };
 
 } // namespace
@@ -165,6 +177,25 @@ void LoopPipeliner::remarkUnrolled(Location location,
       << remark::metric("RunNsAfter", afterNs)
       << remark::metric("PeakBytesAfter", decision.unrolled->peakBytes)
       << remark::metric("BudgetBytes", best.limitBytes);
+}
+
+void LoopPipeliner::remarkHoisted(Location location,
+                                  const HoistedGathers &gathers,
+                                  std::optional<int64_t> beforeNs,
+                                  int64_t afterNs) {
+  if (!hasRemarks)
+    return;
+  remark::passed(location, makeRemark("GathersHoisted", function.getSymName()))
+      << ("gathers of what no iteration changes run once, in front of the "
+          "loop: " +
+          Twine(gathers.numGathers) + " in " + Twine(gathers.timeNs) +
+          " ns, of which " + Twine(gathers.bytes) +
+          " bytes stay; the iterations take " + Twine(afterNs) + " ns" +
+          (beforeNs ? " instead of " + Twine(*beforeNs)
+                    : Twine(", and did not fit with them")))
+             .str()
+      << remark::metric("Gathers", gathers.numGathers)
+      << remark::metric("RunNsAfter", afterNs);
 }
 
 /// The number of iterations, if it is known; of very many, some.
@@ -261,17 +292,20 @@ LoopPipeliner::scheduleRun(scf::ForOp loop, LoopSchedulingOptions within,
   return apart;
 }
 
-FailureOr<std::optional<ScheduledLoop>>
-LoopPipeliner::schedule(scf::ForOp loop) {
+LoopSchedulingOptions LoopPipeliner::getOptionsWithin(scf::ForOp loop) const {
   LoopSchedulingOptions within = options;
   within.budget.bytes =
       insideBytes == unlimited
           ? unlimited
           : insideBytes + computeCountedBytes(*loop.getBody());
-  FailureOr<std::optional<ScheduledLoop>> scheduled =
-      scheduleRun(loop, within, [&](Location where, StringRef reason) {
-        remarkKept(where, reason);
-      });
+  return within;
+}
+
+FailureOr<std::optional<ScheduledLoop>>
+LoopPipeliner::schedule(scf::ForOp loop) {
+  FailureOr<std::optional<ScheduledLoop>> scheduled = scheduleRun(
+      loop, getOptionsWithin(loop),
+      [&](Location where, StringRef reason) { remarkKept(where, reason); });
   if (failed(scheduled) || !*scheduled || !hasRemarks)
     return scheduled;
   StringRef name = function.getSymName();
@@ -279,6 +313,65 @@ LoopPipeliner::schedule(scf::ForOp loop) {
                       (*scheduled)->contention.unknownGroups);
   remarkAssumptions(name, (*scheduled)->problem.getAssumptions());
   return scheduled;
+}
+
+FailureOr<std::optional<int64_t>> LoopPipeliner::computeRunNs(scf::ForOp loop,
+                                                              int64_t count) {
+  using Outcome = std::optional<int64_t>;
+  LoopSchedulingOptions within = getOptionsWithin(loop);
+  FailureOr<std::optional<ScheduledLoop>> scheduled =
+      scheduleRun(loop, within, [](Location, StringRef) {});
+  if (failed(scheduled))
+    return failure();
+  if (!*scheduled)
+    return simulateBlockMemory(*loop.getBody()).peakBytes <=
+                   *within.budget.bytes
+               ? Outcome(costs.price(loop).timeNs)
+               : Outcome();
+  const auto &[best, program] =
+      std::tie((*scheduled)->schedule, (*scheduled)->program);
+  if (!findObstacle(**scheduled, count))
+    return Outcome((*scheduled)->computeRunNs(best, count));
+  return program.peakBytes <= (*scheduled)->limitBytes
+             ? Outcome((*scheduled)->computeRunNs(program, count))
+             : Outcome();
+}
+
+FailureOr<bool> LoopPipeliner::hoistGathers(CountedLoop &counted) {
+  std::optional<int64_t> count = getCount(counted.loop);
+  if (!options.hoistsGathers || !count || *count < 2)
+    return false;
+  FailureOr<std::optional<HoistedGathers>> hoisted =
+      copyWithoutInvariantGathers(counted.loop, costs);
+  if (failed(hoisted))
+    return failure();
+  if (!*hoisted)
+    return false;
+  HoistedGathers &gathers = **hoisted;
+  FailureOr<std::optional<int64_t>> before = computeRunNs(counted.loop, *count);
+  const int64_t roomBytes = insideBytes;
+  if (insideBytes != unlimited)
+    insideBytes -= gathers.bytes;
+  FailureOr<std::optional<int64_t>> after = computeRunNs(gathers.loop, *count);
+  if (failed(before) || failed(after))
+    return failure();
+  if (!*after ||
+      (*before && !schedule::isWorthwhile(**before - **after - gathers.timeNs,
+                                          **before))) {
+    insideBytes = roomBytes;
+    gathers.erase();
+    return false;
+  }
+  remarkHoisted(counted.loop.getLoc(), gathers, *before, **after);
+  for (Value &result : counted.results)
+    if (auto made = dyn_cast_if_present<OpResult>(result);
+        made && made.getOwner() == counted.loop)
+      result = gathers.loop.getResult(made.getResultNumber());
+  counted.loop.replaceAllUsesWith(gathers.loop.getResults());
+  counted.loop.erase();
+  counted.loop = gathers.loop;
+  changes.areHoisted = true;
+  return true;
 }
 
 FailureOr<std::optional<MergedLoop>>
@@ -404,17 +497,22 @@ FailureOr<bool> LoopPipeliner::pipelineWhile(scf::WhileOp loop) {
       });
   if (!counted)
     return false;
+  FailureOr<bool> isHoisted = hoistGathers(*counted);
+  if (failed(isHoisted))
+    return failure();
   FailureOr<std::optional<Decision>> decision = decide(counted->loop);
-  if (failed(decision) || !*decision) {
+  if (failed(decision))
+    return failure();
+  if (!*decision && !*isHoisted) {
     counted->loop.erase();
-    return failed(decision) ? FailureOr<bool>(failure()) : false;
+    return false;
   }
   for (auto [result, value] :
        llvm::zip_equal(loop.getResults(), counted->results))
     if (value)
       result.replaceAllUsesWith(value);
   loop.erase();
-  if (failed(apply(**decision)))
+  if (*decision && failed(apply(**decision)))
     return failure();
   return true;
 }
@@ -430,17 +528,22 @@ FailureOr<bool> LoopPipeliner::pipelineStableHlo(Operation *loop) {
   llvm::scope_exit restore([&] { eraseWithBounds(counted.loop); });
   // StableHLO has no futures that a loop carries.
   llvm::SaveAndRestore<bool> within(options.mayCarryFutures, false);
+  FailureOr<bool> isHoisted = hoistGathers(counted);
+  if (failed(isHoisted))
+    return failure();
   FailureOr<std::optional<Decision>> decision = decide(counted.loop);
   if (failed(decision))
     return failure();
-  if (!*decision)
+  if (!*decision && !*isHoisted)
     return false;
   restore.release();
   SmallVector<Operation *> bounds = listBounds(counted.loop);
   for (auto [result, value] :
        llvm::zip_equal(loop->getResults(), counted.results))
     result.replaceAllUsesWith(value);
-  FailureOr<scf::ForOp> kernel = apply(**decision);
+  FailureOr<scf::ForOp> kernel = counted.loop;
+  if (*decision)
+    kernel = apply(**decision);
   if (failed(kernel))
     return failure();
   if (*kernel)
@@ -461,14 +564,14 @@ FailureOr<bool> LoopPipeliner::pipeline(Operation *loop) {
                "loops of this kind are not pipelined: " + describe(loop));
     return false;
   }
-  FailureOr<std::optional<Decision>> decision = decide(counting);
-  if (failed(decision))
+  CountedLoop counted = {counting, {}};
+  FailureOr<bool> isHoisted = hoistGathers(counted);
+  if (failed(isHoisted))
     return failure();
-  if (!*decision)
-    return false;
-  if (failed(apply(**decision)))
+  FailureOr<std::optional<Decision>> decision = decide(counted.loop);
+  if (failed(decision) || (*decision && failed(apply(**decision))))
     return failure();
-  return true;
+  return *decision || *isHoisted;
 }
 
 /// Whether collectives are directly in one of its blocks.
@@ -478,8 +581,8 @@ static bool holdsCollectives(Operation *loop) {
   });
 }
 
-FailureOr<bool> LoopPipeliner::run() {
-  bool isChanged = false, isFirst = !getBaselinePeakBytes(function);
+FailureOr<LoopChanges> LoopPipeliner::run() {
+  bool isFirst = !getBaselinePeakBytes(function);
   if (!getLoopsWithCollectives(function).empty() &&
       function.getBody().hasOneBlock())
     keepBaselineBytes(function, function.front(),
@@ -498,11 +601,11 @@ FailureOr<bool> LoopPipeliner::run() {
     FailureOr<bool> pipelined = pipeline(loop);
     if (failed(pipelined))
       return failure();
-    isChanged |= *pipelined;
+    changes.any |= *pipelined;
   }
-  if (!isChanged && isFirst)
+  if (!changes.any && isFirst)
     function->removeAttr(baselinePeakBytesAttrName);
-  return isChanged;
+  return changes;
 }
 
 SmallVector<Operation *>
@@ -515,7 +618,7 @@ mlir::commsched::getLoopsWithCollectives(func::FuncOp function) {
   return loops;
 }
 
-FailureOr<bool>
+FailureOr<LoopChanges>
 mlir::commsched::pipelineLoops(func::FuncOp function,
                                const LoopPipeliningOptions &options,
                                OperationCosts &costs) {

@@ -23,6 +23,9 @@ struct LoopPipeliningOptions : LoopSchedulingOptions {
   explicit LoopPipeliningOptions(const LoopSchedulingOptions &options)
       : LoopSchedulingOptions(options) {}
 
+  /// Whether gathers of what no iteration changes leave a loop that is shorter
+  /// without them.
+  bool hoistsGathers = true;
   /// Whether gathers of an iteration are merged where that is shorter.
   bool mergesGathers = true;
   /// Of how many iterations loops are unrolled where that is shorter.
@@ -34,11 +37,18 @@ struct LoopPipeliningOptions : LoopSchedulingOptions {
 /// The loops of `function` whose bodies hold collectives, inner ones first.
 SmallVector<Operation *> getLoopsWithCollectives(func::FuncOp function);
 
-/// Overlaps the iterations of these loops where that makes them shorter.
-/// Returns whether any was changed. Emits remarks.
-FailureOr<bool> pipelineLoops(func::FuncOp function,
-                              const LoopPipeliningOptions &options,
-                              OperationCosts &costs);
+struct LoopChanges {
+  /// Whether anything has changed.
+  bool any = false;
+  /// Whether gathers have left a loop.
+  bool areHoisted = false;
+};
+
+/// Overlaps the iterations of these loops where that makes them shorter. Emits
+/// remarks.
+FailureOr<LoopChanges> pipelineLoops(func::FuncOp function,
+                                     const LoopPipeliningOptions &options,
+                                     OperationCosts &costs);
 
 } // namespace mlir::commsched
 

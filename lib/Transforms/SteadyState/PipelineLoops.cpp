@@ -54,5 +54,7 @@ FailureOr<bool> PipelineLoops::rewrite() {
   LoopPipeliningOptions pipelining(options);
   pipelining.mergesGathers = mergeGathers;
   pipelining.unroll = unroll;
-  return pipelineLoops(getOperation(), pipelining, *costs);
+  FailureOr<LoopChanges> changes =
+      pipelineLoops(getOperation(), pipelining, *costs);
+  return failed(changes) ? FailureOr<bool>(failure()) : changes->any;
 }

@@ -34,6 +34,10 @@ def PipelineLoops
 
     All ranks have to run the pass on the same program with the same costs.
 
+    Gathers of what no iteration changes, such as those of parameters in a loop
+    over micro-batches, run once, in front of the loop, if that is shorter and
+    what they deliver fits; the number of iterations must be known.
+
     A loop that its communication limits is also scheduled with the gathers of
     an iteration merged, which saves launches; the better one is taken.
 

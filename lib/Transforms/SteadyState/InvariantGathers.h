@@ -1,0 +1,43 @@
+//===- InvariantGathers.h - Gathers that a loop repeats ---------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_INVARIANTGATHERS_H
+#define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_INVARIANTGATHERS_H
+
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::commsched {
+
+/// A copy of a loop, behind it, with gathers in front of the copy.
+struct HoistedGathers {
+  scf::ForOp loop;
+  /// The operations between the loop and its copy.
+  SmallVector<Operation *> moved;
+  int64_t numGathers = 0;
+  /// What they take, one after the other, in nanoseconds.
+  int64_t timeNs = 0;
+  /// What is live while the copy runs, and was not while the loop ran.
+  int64_t bytes = 0;
+
+  /// Erases the copy and what is in front of it.
+  void erase();
+};
+
+/// Copies the loop, and moves gathers of what no iteration changes, such as
+/// those of parameters in a loop over micro-batches, in front of the copy, with
+/// the operations that make what they send. None, and no copy, if there are no
+/// such gathers. What accesses memory that the loop writes stays in it, and so
+/// does what communicates beside operations that may communicate in an unknown
+/// way. The loop must have an iteration. Linear in its operations.
+FailureOr<std::optional<HoistedGathers>>
+copyWithoutInvariantGathers(scf::ForOp loop, OperationCosts &costs);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_INVARIANTGATHERS_H
