@@ -69,6 +69,9 @@ FailureOr<std::optional<HoistedGathers>>
 mlir::commsched::copyWithoutInvariantGathers(scf::ForOp loop,
                                              OperationCosts &costs) {
   using Outcome = std::optional<HoistedGathers>;
+  if (llvm::none_of(*loop.getBody(),
+                    [](Operation &op) { return getWait(&op); }))
+    return Outcome();
   FailureOr<DenseSet<Operation *>> tied = findTied(loop, costs);
   if (failed(tied))
     return failure();
