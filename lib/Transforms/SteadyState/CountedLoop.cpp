@@ -184,6 +184,21 @@ mlir::commsched::copyAsCountedLoop(scf::WhileOp loop,
   return result;
 }
 
+std::optional<std::string> mlir::commsched::findUnsupported(scf::ForOp loop) {
+  if (loop.getUnsignedCmp())
+    return "its bounds are compared without sign";
+  for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    // scheduleLoop() declines arguments of another number.
+    bool isSame = argument && argument == loop.getRegionIterArg(index);
+    if (isSame || loop.isDefinedOutsideOfLoop(value))
+      return ("it yields value " + Twine(index) +
+              " without computing it; canonicalize it before")
+          .str();
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops of StableHLO
 //===----------------------------------------------------------------------===//

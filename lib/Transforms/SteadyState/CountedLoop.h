@@ -52,6 +52,9 @@ void eraseWithBounds(scf::ForOp loop);
 std::optional<CountedLoop>
 copyAsCountedLoop(scf::WhileOp loop, LoopProblem::DeclineFunction decline);
 
+/// Why MLIR's pipeliner does not support the loop, or nothing.
+std::optional<std::string> findUnsupported(scf::ForOp loop);
+
 inline constexpr StringLiteral stableHloWhileName = "stablehlo.while";
 
 bool isStableHloWhile(Operation *op);

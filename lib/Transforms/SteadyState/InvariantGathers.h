@@ -27,14 +27,25 @@ struct HoistedGathers {
 
   /// Erases the copy and what is in front of it.
   void erase();
+
+  /// Emits the remark `GathersHoisted` on what the iterations take; before, if
+  /// they were within the limit with their gathers.
+  void remark(Location location, StringRef function,
+              std::optional<int64_t> beforeNs, int64_t afterNs) const;
 };
+
+/// The operations of the body that access memory that operations of this or of
+/// another iteration write, or that nothing that communicates may cross: they
+/// stay in the loop. All, if the loop has no LoopProblem. Linear in the
+/// operations of the loop.
+FailureOr<DenseSet<Operation *>> findTied(scf::ForOp loop,
+                                          OperationCosts &costs);
 
 /// Copies the loop, and moves gathers of what no iteration changes, such as
 /// those of parameters in a loop over micro-batches, in front of the copy, with
 /// the operations that make what they send. None, and no copy, if there are no
-/// such gathers. What accesses memory that the loop writes stays in it, and so
-/// does what communicates beside operations that may communicate in an unknown
-/// way. The loop must have an iteration. Linear in its operations.
+/// such gathers. What findTied() returns stays. The loop must have an
+/// iteration. Linear in its operations.
 FailureOr<std::optional<HoistedGathers>>
 copyWithoutInvariantGathers(scf::ForOp loop, OperationCosts &costs);
 

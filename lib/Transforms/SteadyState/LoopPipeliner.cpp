@@ -92,8 +92,6 @@ private:
   void remarkPipelined(Location location, const Decision &decision,
                        std::optional<int64_t> leastCount);
   void remarkUnrolled(Location location, const Decision &decision);
-  void remarkHoisted(Location location, const HoistedGathers &gathers,
-                     std::optional<int64_t> beforeNs, int64_t afterNs);
 
   func::FuncOp function;
   LoopPipeliningOptions options;
@@ -179,25 +177,6 @@ void LoopPipeliner::remarkUnrolled(Location location,
       << remark::metric("BudgetBytes", best.limitBytes);
 }
 
-void LoopPipeliner::remarkHoisted(Location location,
-                                  const HoistedGathers &gathers,
-                                  std::optional<int64_t> beforeNs,
-                                  int64_t afterNs) {
-  if (!hasRemarks)
-    return;
-  remark::passed(location, makeRemark("GathersHoisted", function.getSymName()))
-      << ("gathers of what no iteration changes run once, in front of the "
-          "loop: " +
-          Twine(gathers.numGathers) + " in " + Twine(gathers.timeNs) +
-          " ns, of which " + Twine(gathers.bytes) +
-          " bytes stay; the iterations take " + Twine(afterNs) + " ns" +
-          (beforeNs ? " instead of " + Twine(*beforeNs)
-                    : Twine(", and did not fit with them")))
-             .str()
-      << remark::metric("Gathers", gathers.numGathers)
-      << remark::metric("RunNsAfter", afterNs);
-}
-
 /// The number of iterations, if it is known; of very many, some.
 static std::optional<int64_t> getCount(scf::ForOp loop) {
   // Of more iterations only the number of periods differs.
@@ -242,22 +221,6 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
 
 constexpr StringLiteral unsupportedText =
     "MLIR's pipeliner does not take its schedule";
-
-/// Why MLIR's pipeliner does not support the loop, or nothing.
-static std::optional<std::string> findUnsupported(scf::ForOp loop) {
-  if (loop.getUnsignedCmp())
-    return "its bounds are compared without sign";
-  for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    // scheduleLoop() declines arguments of another number.
-    bool isSame = argument && argument == loop.getRegionIterArg(index);
-    if (isSame || loop.isDefinedOutsideOfLoop(value))
-      return ("it yields value " + Twine(index) +
-              " without computing it; canonicalize it before")
-          .str();
-  }
-  return std::nullopt;
-}
 
 /// Reads what may be live in the body of `loop` beyond what the block around it
 /// counts.
@@ -362,7 +325,9 @@ FailureOr<bool> LoopPipeliner::hoistGathers(CountedLoop &counted) {
     gathers.erase();
     return false;
   }
-  remarkHoisted(counted.loop.getLoc(), gathers, *before, **after);
+  if (hasRemarks)
+    gathers.remark(counted.loop.getLoc(), function.getSymName(), *before,
+                   **after);
   for (Value &result : counted.results)
     if (auto made = dyn_cast_if_present<OpResult>(result);
         made && made.getOwner() == counted.loop)

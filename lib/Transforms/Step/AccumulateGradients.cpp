@@ -110,8 +110,9 @@ LogicalResult AccumulateGradients::price(Alternative &alternative,
     if (failed(pricing))
       return failure();
     Block &block = function.getBody().front();
-    if (numMicroBatches == 0)
-      hoistGathers(function, *(*pricing)->getCosts(), limitBytes);
+    if (numMicroBatches == 0 &&
+        failed(hoistGathers(function, *(*pricing)->getCosts(), limitBytes)))
+      return failure();
     if (failed(deduplicateGathers(function, block, FsdpAnalysis(block),
                                   *(*pricing)->getCosts(), limitBytes)))
       return failure();

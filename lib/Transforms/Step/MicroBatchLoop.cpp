@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../SteadyState/InvariantGathers.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -156,16 +157,22 @@ static CollectiveOpInterface getStart(Operation *wait, CollectiveKind kind) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
-void mlir::commsched::hoistGathers(func::FuncOp function, OperationCosts &costs,
-                                   int64_t limitBytes) {
+LogicalResult mlir::commsched::hoistGathers(func::FuncOp function,
+                                            OperationCosts &costs,
+                                            int64_t limitBytes) {
   Block &body = function.getBody().front();
   for (scf::ForOp loop : findLoops(function)) {
+    FailureOr<DenseSet<Operation *>> tied = findTied(loop, costs);
+    if (failed(tied))
+      return failure();
     // The casts of parameters.
-    moveLoopInvariantCode(loop);
+    if (tied->empty())
+      moveLoopInvariantCode(loop);
     SmallVector<std::pair<int64_t, Operation *>> waits;
     for (Operation &op : *loop.getBody())
       if (auto start = getStart(&op, CollectiveKind::AllGather);
-          start && loop.isDefinedOutsideOfLoop(start->getOperand(0)))
+          start && loop.isDefinedOutsideOfLoop(start->getOperand(0)) &&
+          !tied->contains(start) && !tied->contains(&op))
         waits.push_back({costs.price(start).timeNs, &op});
     llvm::stable_sort(
         waits, [](const auto &a, const auto &b) { return a.first > b.first; });
@@ -181,6 +188,7 @@ void mlir::commsched::hoistGathers(func::FuncOp function, OperationCosts &costs,
       start->moveBefore(behindStart == wait ? wait : behindStart);
     }
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

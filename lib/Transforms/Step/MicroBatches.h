@@ -76,9 +76,10 @@ void unrollMicroBatches(Block &body, const SymbolTable &symbols);
 
 /// Moves gathers of what no iteration changes before the loops of the body of
 /// `function`, those that take longest first, as long as the function's peak is
-/// within `limitBytes`. O(operations) for each of them.
-void hoistGathers(func::FuncOp function, OperationCosts &costs,
-                  int64_t limitBytes);
+/// within `limitBytes`. What findTied() returns stays. O(operations) for each
+/// of them.
+LogicalResult hoistGathers(func::FuncOp function, OperationCosts &costs,
+                           int64_t limitBytes);
 
 /// Adds up, in the loops of the body of `function`, what they scatter, and
 /// scatters the sums behind them. Linear in the operations.

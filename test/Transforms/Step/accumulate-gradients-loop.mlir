@@ -14,6 +14,8 @@
 // RUN: commsched-opt %t/long.mlir --split-input-file -o /dev/null --remarks-filter=commsched \
 // RUN:   --commsched-accumulate-gradients="micro-batches=0 memory-budget=1KiB" 2>&1 \
 // RUN:   | FileCheck %t/long.mlir --check-prefix=TIGHT
+// RUN: sed 's/^  .s = arith.truncf/commsched.compute "add_"(%w) {mutates = array<i64: 0>} : (!d) -> ()\n&/' %t/long.mlir | commsched-opt \
+// RUN:   --split-input-file --commsched-accumulate-gradients="micro-batches=0 memory-budget=1GiB" | FileCheck %t/long.mlir --check-prefix=WRITTEN
 
 // Micro-batches that are a loop of the step around the calls of their parts.
 
@@ -105,6 +107,8 @@ $step_to(%c65)
 
 // REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=0, {{.*}}Remark="the loop of micro-batches runs by keeping parameters and reducing once
 // TIGHT: GradientsAccumulated | {{.*}}KeepsGathers=false, {{.*}}Remark="the loop of micro-batches runs by gathering again and reducing each time
+// WRITTEN: scf.for
+// WRITTEN: commsched.all_gather
 // CHECK-LABEL: func.func private @micro_batches(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<2x4xf64>
 // CHECK: arith.truncf %[[W]]
