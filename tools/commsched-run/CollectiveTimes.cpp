@@ -6,8 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CollectiveTimes.h"
-
 #include "Measurements.h"
 #include "Settings.h"
 #include "llvm/ADT/StringExtras.h"

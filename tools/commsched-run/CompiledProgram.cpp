@@ -17,8 +17,9 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Report/RankTimes.h"
-#include "CommSched/Support/Json.h"
 #include "CommSched/Transforms/Passes.h"
+#include "Core/Program.h"
+#include "Numerics/ElementTypes.h"
 #include "Numerics/Elements.h"
 #include "Settings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,63 +39,35 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::run;
-namespace json = llvm::json;
 
 //===----------------------------------------------------------------------===//
-// The description
+// The sites of the program
 //===----------------------------------------------------------------------===//
 
-static std::string getText(const json::Object &object, StringRef key) {
-  return object.getString(key).value_or("").str();
+llvm::Expected<ProgramSites> ProgramSites::parse(const char *description) {
+  ::commsched::runtime::Program program;
+  if (auto status = parseProgram(description, program); !status)
+    return llvm::createStringError(status.getMessage());
+  ProgramSites result;
+  for (const auto &site : program.sites) {
+    Site &added = result.sites.emplace_back();
+    added.name = site.name;
+    added.location = site.location;
+    added.kind = ::commsched::runtime::getName(site.kind);
+    if (site.group < 0) {
+      added.group = site.kind == COMMSCHED_OFFLOAD ? "d2h" : "h2d";
+      continue;
+    }
+    const auto &group = program.groups[site.group];
+    added.group = group.name;
+    if (group.implementation &&
+        group.implementation->name != cost::Implementations::defaultName)
+      added.implementation = group.implementation->name;
+  }
+  for (const auto &op : program.operators)
+    result.operators.push_back({op.name, op.location, "", "", ""});
+  return result;
 }
-
-/// Calls `add` for each object of the list `key`.
-static void forEach(const json::Object &program, StringRef key,
-                    function_ref<void(const json::Object &)> add) {
-  if (const json::Array *list = program.getArray(key))
-    for (const json::Value &value : *list)
-      if (const json::Object *object = value.getAsObject())
-        add(*object);
-}
-
-llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
-  llvm::Expected<json::Value> value = parseJson(description);
-  if (!value)
-    return value.takeError();
-  const json::Object *object = value->getAsObject();
-  if (!object)
-    return llvm::createStringError("is no JSON object");
-  ProgramSites program;
-  // Names, and implementations.
-  std::vector<std::pair<std::string, std::string>> groups;
-  forEach(*object, "groups", [&](const json::Object &group) {
-    std::string implementation;
-    if (const json::Object *named = group.getObject("implementation"))
-      implementation = getText(*named, "name");
-    if (implementation == cost::Implementations::defaultName)
-      implementation.clear();
-    groups.emplace_back(getText(group, "name"), std::move(implementation));
-  });
-  forEach(*object, "sites", [&](const json::Object &site) {
-    size_t group = static_cast<size_t>(site.getInteger("group").value_or(-1));
-    std::string kind = getText(site, "kind");
-    std::pair<std::string, std::string> stream(
-        kind == "offload" ? "d2h" : "h2d", "");
-    if (group < groups.size())
-      stream = groups[group];
-    program.sites.push_back({getText(site, "name"), getText(site, "location"),
-                             kind, stream.first, stream.second});
-  });
-  forEach(*object, "operators", [&](const json::Object &op) {
-    program.operators.push_back(
-        {getText(op, "name"), getText(op, "location"), "", "", ""});
-  });
-  return program;
-}
-
-//===----------------------------------------------------------------------===//
-// Finding operations
-//===----------------------------------------------------------------------===//
 
 /// Finds the operations by the texts that identify them; equal ones in program
 /// order.
@@ -286,8 +259,8 @@ static llvm::Error compile(CompiledProgram &program, unsigned optLevel) {
   llvm::Expected<ProgramSites> parsed =
       ProgramSites::parse(program.description);
   if (!parsed)
-    return llvm::createStringError("'" + program.path + "': its description " +
-                                   llvm::toString(parsed.takeError()));
+    return llvm::createStringError("'" + program.path +
+                                   "': " + llvm::toString(parsed.takeError()));
   program.sites = std::move(*parsed);
   findOperations(*program.module, program.sites);
   return llvm::Error::success();

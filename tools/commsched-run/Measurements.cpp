@@ -12,7 +12,6 @@
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/TextTable.h"
 #include "CompiledProgram.h"
-#include "Values.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -184,7 +183,7 @@ LogicalResult mlir::commsched::run::exchangeRecords(
 }
 
 //===----------------------------------------------------------------------===//
-// What tables and JSON have in common
+// Tables and JSON
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -216,10 +215,6 @@ static std::vector<Figure> listFigures(const MeasuredStep &step) {
                        predicted.hostPeakBytes, measured.hostPeakBytes});
   return figures;
 }
-
-//===----------------------------------------------------------------------===//
-// For people
-//===----------------------------------------------------------------------===//
 
 /// The measured value relative to the predicted one.
 static std::string formatChange(int64_t predicted, int64_t measured) {
@@ -293,10 +288,6 @@ void mlir::commsched::run::printTable(const MeasuredStep &step,
   os << "\n";
 }
 
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
 static void printTimes(json::OStream &stream, StringRef key,
                        const SiteTimes &times) {
   if (times.startNs < 0)
@@ -356,7 +347,7 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
 }
 
 //===----------------------------------------------------------------------===//
-// Measured times of operations
+// Times of operations and Chrome traces
 //===----------------------------------------------------------------------===//
 
 llvm::Error
@@ -378,10 +369,6 @@ mlir::commsched::run::writeOperationTimes(StringRef path,
     times[toFileText(timed.name)] = makeFunctionTimes(timed, getTimeNs);
   return writeFile(path, [&](raw_ostream &os) { printRankTimes(times, os); });
 }
-
-//===----------------------------------------------------------------------===//
-// Chrome traces
-//===----------------------------------------------------------------------===//
 
 /// Adds the records of a rank as the slices of `process`.
 static void addRank(const ProgramSites &program,

@@ -15,7 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::commsched::run;
-namespace cl = llvm::cl;
 
 /// More threads than that are taken for a mistake.
 static constexpr int32_t mostThreads = 1024;

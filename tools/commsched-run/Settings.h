@@ -9,15 +9,21 @@
 // The options of the tool, checked as far as that is possible without a
 // program.
 //
+// Collectives of several sizes on several groups can be measured instead of
+// running a program; the times are written as a table that the option `profile`
+// reads. All ranks meet before each call, and each rank measures the time from
+// the start to the end of the wait. The time of a call is that of the slowest
+// rank, and that of a row the median over calls.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 
-#include "CollectiveTimes.h"
 #include "CommSched/Runtime/Runtime.h"
 #include "Values.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::commsched::run {
 
@@ -27,6 +33,28 @@ enum class Format { Table, Json };
 enum class TimelineRuns { Median, All };
 
 namespace cl = llvm::cl;
+
+/// Groups that divide all ranks evenly: as a grid with rows of consecutive
+/// ranks, `size` is the length of a row or of a column; 0 for one of all ranks.
+struct TimedGroup {
+  /// As written: "world", "rows:2", "columns:4".
+  std::string name;
+  int64_t size = 0;
+  bool areColumns = false;
+};
+
+/// What is measured.
+struct CollectiveSweep {
+  /// The names of operations, and "send_recv".
+  std::vector<std::string> collectives;
+  std::vector<TimedGroup> groups;
+  int64_t elementBytes = 4;
+  /// Of the full buffer, in bytes.
+  std::vector<int64_t> sizes;
+  /// Of all groups, as program descriptions have it; none for the backend's
+  /// usual one.
+  std::optional<llvm::json::Object> implementation;
+};
 
 /// The options, which register themselves, and what follows from them.
 struct Settings {
@@ -193,6 +221,16 @@ template <typename T> std::optional<T> getIfGiven(const cl::opt<T> &option) {
 /// Parses the command line; prints help and exits where that is asked for, and
 /// on errors.
 void parseCommandLine(int argc, char **argv, Settings &settings);
+
+/// Checks the options as far as that is possible without ranks. Sizes grow by
+/// the factor 4.
+CollectiveSweep readCollectiveOptions(const Settings &settings);
+
+/// Measures the sweep of `settings` on a rank that has joined; `begin` says
+/// what is being measured. Rank 0 writes the table. An error of any rank is one
+/// of all.
+LogicalResult timeCollectives(const Settings &settings,
+                              function_ref<void(const Twine &)> begin);
 
 } // namespace mlir::commsched::run
 

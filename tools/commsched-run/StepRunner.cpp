@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepRunner.h"
+#include "CompiledProgram.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/DenseMap.h"
@@ -161,7 +161,7 @@ callFunction(const PlannedFunction &function,
 }
 
 //===----------------------------------------------------------------------===//
-// Data
+// Data and calls of a run
 //===----------------------------------------------------------------------===//
 
 StepRunner::StepRunner(const StepPlan &plan, const InputSettings &inputs,
@@ -251,10 +251,6 @@ LogicalResult StepRunner::restore(bool all) {
       return failure();
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// The calls of a run
-//===----------------------------------------------------------------------===//
 
 /// Completes the data of a call by what the call before returned, and releases
 /// what it does not take.

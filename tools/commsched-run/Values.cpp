@@ -199,10 +199,6 @@ mlir::commsched::run::writeFile(StringRef path,
   return llvm::Error::success();
 }
 
-//===----------------------------------------------------------------------===//
-// NumPy arrays
-//===----------------------------------------------------------------------===//
-
 static constexpr StringLiteral magic = "\x93NUMPY";
 /// The data begins at a multiple of this.
 static constexpr size_t alignment = 64;
@@ -230,10 +226,6 @@ static std::string getShapeText(ArrayRef<int64_t> shape) {
       llvm::interleaved(shape, ", ", "(", shape.size() == 1 ? ",)" : ")"));
 }
 
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
 llvm::Error mlir::commsched::run::writeNpy(StringRef path,
                                            const ValueType &type,
                                            const Bytes &bytes) {
@@ -254,10 +246,6 @@ llvm::Error mlir::commsched::run::writeNpy(StringRef path,
     os.write(bytes.data(), bytes.size());
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
 
 /// Whether an array of that description has the elements of the format.
 static bool matches(StringRef description, const ElementFormat &format) {
@@ -367,10 +355,6 @@ std::string mlir::commsched::run::replaceRank(StringRef path, int32_t rank) {
   return replaceMark(path, "%r", rank);
 }
 
-//===----------------------------------------------------------------------===//
-// Made up
-//===----------------------------------------------------------------------===//
-
 /// SplitMix64: the `index`-th of a sequence of well-mixed numbers.
 static uint64_t mix(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
@@ -406,16 +390,8 @@ static Bytes makeUp(uint64_t seed, const ValueType &type) {
   return value;
 }
 
-//===----------------------------------------------------------------------===//
-// Choosing
-//===----------------------------------------------------------------------===//
-
-/// "%i" in a path is the repetition.
+/// In a path, the repetition.
 static constexpr StringLiteral repetitionMark = "%i";
-
-static std::string replaceRepetition(StringRef path, int64_t repetition) {
-  return replaceMark(path, repetitionMark, repetition);
-}
 
 /// The paths at which the argument may have a file, with their marks: those of
 /// one repetition before those of all.
@@ -441,7 +417,7 @@ static std::string findFile(const InputSettings &settings, unsigned index,
   for (const std::string &pattern : getPatterns(settings, index)) {
     bool isOwn = StringRef(pattern).contains(repetitionMark);
     std::string path =
-        replaceRepetition(replaceRank(pattern, rank), repetition);
+        replaceMark(replaceRank(pattern, rank), repetitionMark, repetition);
     bool isNamed = !onlyOwn && settings.files.count(index);
     if ((isOwn || !onlyOwn) && (isNamed || llvm::sys::fs::exists(path)))
       return path;
@@ -492,6 +468,6 @@ mlir::commsched::run::checkInputFiles(const InputSettings &settings,
         "each repetition has anew");
   return llvm::createStringError(
       "argument " + Twine(index) + ": there is no '" +
-      replaceRepetition(replaceRank(pattern, rank), *missing) +
+      replaceMark(replaceRank(pattern, rank), repetitionMark, *missing) +
       "' for repetition " + Twine(*missing) + " of " + Twine(*repetitions));
 }

@@ -16,8 +16,8 @@
 
 #include "CommSched/Register.h"
 #include "CommSched/Tools/Upstream.h"
+#include "CompiledProgram.h"
 #include "Settings.h"
-#include "StepRunner.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 

@@ -113,18 +113,15 @@ TEST(Measurements, MedianTimesAreThoseOfOneExecution) {
 
 } // namespace
 
-TEST(ProgramSites, ReadsSitesAndGroups) {
+TEST(ProgramSites, NamesGroupsAndStreams) {
   llvm::Expected<ProgramSites> program = ProgramSites::parse(
-      R"({"groups": [{"name": "dp"}],
-          "sites": [{"name": "a", "kind": "all_reduce", "group": 0}]})");
+      R"({"version": 1,
+          "groups": [{"name": "dp", "size": 2, "implementation":
+                      {"name": "few", "method": "nccl"}}],
+          "sites": [{"name": "a", "kind": "barrier", "group": 0},
+                    {"name": "b", "kind": "reload", "tensors":
+                     [{"type": "f32", "inputs": 1, "outputs": 1}]}]})");
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
-  EXPECT_EQ(program->sites.at(0).name, "a");
-}
-
-TEST(ProgramSites, RefusesDeepNesting) {
-  llvm::Expected<ProgramSites> program =
-      ProgramSites::parse(std::string(1000000, '['));
-  ASSERT_FALSE(bool(program));
-  EXPECT_EQ(llvm::toString(program.takeError()),
-            "values are nested 1000000 deep, but at most 100 are read");
+  EXPECT_EQ(program->sites.at(0).getStreamName(), "dp (few)");
+  EXPECT_EQ(program->sites.at(1).getStreamName(), "h2d");
 }

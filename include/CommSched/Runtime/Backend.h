@@ -54,7 +54,6 @@ public:
   friend bool operator==(const Status &a, const Status &b) {
     return a.message == b.message;
   }
-  friend bool operator!=(const Status &a, const Status &b) { return !(a == b); }
 
 private:
   std::optional<std::string> message;
@@ -388,8 +387,8 @@ COMMSCHED_RUNTIME_API void emulateData(const Operator &op,
 
 /// Exported by every backend's shared object; null and a text in `error` when
 /// the backend cannot start here.
-extern "C" COMMSCHED_RUNTIME_API commsched::runtime::Backend *
-commsched_create_backend(const commsched::runtime::BackendConfig *config,
+extern "C" COMMSCHED_RUNTIME_API ::commsched::runtime::Backend *
+commsched_create_backend(const ::commsched::runtime::BackendConfig *config,
                          std::string *error);
 
 #endif // COMMSCHED_RUNTIME_BACKEND_H

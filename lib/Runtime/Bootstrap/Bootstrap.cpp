@@ -8,7 +8,7 @@
 
 #include "Bootstrap/Bootstrap.h"
 
-#include "Core/Sites.h"
+#include "Core/Program.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-//===- Launcher.h - Ranks that launchers assign -----------------*- C++ -*-===//
+//===- Launcher.h - Launchers and backends ----------------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,6 +9,11 @@
 // The one table of launchers. The launchers mpirun and torchrun set environment
 // variables that give each process its rank. Backends whose ranks are processes
 // use these functions, and tools commsched_find_launcher.
+//
+// Backends other than "local" are shared objects, so that a machine without MPI
+// or CUDA runs the rest. "mpi" is libCommSchedRuntimeMpi.so, looked for in the
+// folders of $COMMSCHED_BACKEND_PATH and then beside the runtime; a name with a
+// slash is a path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +37,20 @@ COMMSCHED_RUNTIME_API Status findLaunchedRank(const commsched_options &options,
 
 /// An error unless there is a rank `rank` of `numRanks` ranks.
 COMMSCHED_RUNTIME_API Status checkRank(int32_t rank, int32_t numRanks);
+
+/// Null and an error that names the file, the folders and the backends there.
+/// Shared objects stay loaded: MPI cannot be started twice.
+std::unique_ptr<Backend> createBackend(const std::string &name,
+                                       const BackendConfig &config,
+                                       Status &status);
+
+/// The built-in backend "local", defined in Local/LocalBackend.cpp: ranks as
+/// threads of one process. Joins the job and does not wait for the other ranks.
+std::unique_ptr<Backend> createLocalBackend(const BackendConfig &config,
+                                            Status &status);
+
+/// "local" and the backends found, sorted.
+std::vector<std::string> listBackends();
 
 } // namespace commsched::runtime
 

@@ -8,7 +8,6 @@
 
 #include "Core/Program.h"
 
-#include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -133,7 +132,7 @@ std::vector<int64_t> JsonReader::asInts(int64_t least, int64_t most) const {
 }
 
 //===----------------------------------------------------------------------===//
-// The program description
+// Programs and their groups
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t maxRanks = 1 << 24;
@@ -386,10 +385,6 @@ bool commsched::runtime::isUnevenAllToAll(const Site &site) {
   return !site.hasSplitValues() && !site.tensors.empty() &&
          !site.tensors.front().inputSplits.empty();
 }
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
 
 Status commsched::runtime::expandGroup(const GroupDescription &group,
                                        int64_t numRanks, Rows &rows) {

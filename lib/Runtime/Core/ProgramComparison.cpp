@@ -8,7 +8,6 @@
 
 #include "Core/Program.h"
 
-#include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>

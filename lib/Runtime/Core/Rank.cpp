@@ -8,9 +8,7 @@
 
 #include "Core/Rank.h"
 
-#include "Core/BackendLoader.h"
-#include "Core/Sites.h"
-#include "Numerics/ElementArithmetic.h"
+#include "Core/Launcher.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -18,30 +16,90 @@
 using namespace commsched::runtime;
 
 //===----------------------------------------------------------------------===//
-// RequestTable
+// Buffers
 //===----------------------------------------------------------------------===//
 
-int64_t RequestTable::add(std::unique_ptr<Request> request) {
-  int64_t number = ++lastSerial * maxSites + request->launch.site->index;
-  inFlight[lastSerial] = std::move(request);
-  return number;
+static constexpr int64_t leastBytes = 64;
+/// Larger requests are mistakes, and could not be rounded up.
+static constexpr int64_t mostBytes = int64_t(1) << 60;
+
+int64_t Arena::roundUp(int64_t bytes) {
+  if (bytes <= leastBytes)
+    return leastBytes;
+  // Four sizes for each power of two, multiples of 64 bytes.
+  int64_t power = leastBytes;
+  while (power * 2 < bytes)
+    power *= 2;
+  int64_t step = std::max(power / 4, leastBytes);
+  return (bytes + step - 1) / step * step;
 }
 
-Request *RequestTable::find(int64_t number, const std::vector<Site> &sites,
-                            Status &status) const {
-  int64_t serial = number / maxSites;
-  int64_t site = number % maxSites;
-  auto found = inFlight.find(serial);
-  if (found != inFlight.end() && found->second->launch.site->index == site)
-    return found->second.get();
-  bool wasGiven = serial >= firstSerial && serial <= lastSerial &&
-                  site < static_cast<int64_t>(sites.size());
-  if (wasGiven && found == inFlight.end())
-    status = "the request of " + describeSite(sites[site]) +
-             " has already been waited for";
-  else
-    status = concat("there is no request ", number);
-  return nullptr;
+void *Arena::allocateBlock(Class sizeClass, Status &status) {
+  auto [bytes, alignment] = sizeClass;
+  return isHost ? backend.allocateHost(bytes, alignment, status)
+                : backend.allocate(bytes, alignment, status);
+}
+
+void *Arena::allocate(int64_t bytes, int64_t alignment, Status &status) {
+  if (bytes < 0 || bytes > mostBytes) {
+    status = concat("cannot allocate ", bytes, " bytes");
+    return nullptr;
+  }
+  if (alignment < 0 || (alignment & (alignment - 1)) != 0) {
+    status = concat("an alignment of ", alignment, " is no power of two");
+    return nullptr;
+  }
+  Class sizeClass(roundUp(bytes), std::max(alignment, leastBytes));
+  void *pointer = nullptr;
+  std::vector<void *> &blocks = cached[sizeClass];
+  if (!blocks.empty()) {
+    pointer = blocks.back();
+    blocks.pop_back();
+  } else {
+    pointer = allocateBlock(sizeClass, status);
+    if (!pointer) {
+      // Cached blocks of other sizes may make room.
+      releaseCached();
+      status = Status();
+      pointer = allocateBlock(sizeClass, status);
+    }
+    if (!pointer) {
+      status = concat("cannot allocate ", bytes, " bytes",
+                      isHost ? " of host memory" : "", " with ", liveBytes,
+                      " in use", status ? "" : ": " + status.getMessage());
+      return nullptr;
+    }
+  }
+  live[pointer] = {sizeClass, bytes};
+  liveBytes += bytes;
+  peakBytes = std::max(peakBytes, liveBytes);
+  return pointer;
+}
+
+Status Arena::release(void *block) {
+  auto found = live.find(block);
+  if (found == live.end())
+    return "released a buffer that is not allocated";
+  liveBytes -= found->second.bytes;
+  cached[found->second.sizeClass].push_back(block);
+  live.erase(found);
+  return Status();
+}
+
+void Arena::releaseCached() {
+  for (auto &[sizeClass, blocks] : cached) {
+    for (void *block : blocks)
+      backend.release(block);
+    blocks.clear();
+  }
+}
+
+void Arena::releaseAll() {
+  releaseCached();
+  for (const auto &[block, info] : live)
+    backend.release(block);
+  live.clear();
+  liveBytes = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,12 +114,6 @@ Rank::~Rank() {
 
 Deadline Rank::getDeadline() const {
   return Clock::now() + std::chrono::milliseconds(options.deadline_ms);
-}
-
-/// The options that must be equal on all ranks.
-static std::string describeOptions(const commsched_options &options) {
-  return concat("modelled_times=", options.modelled_times != 0,
-                " emulate_data=", options.emulate_data);
 }
 
 Status Rank::join(const commsched_options &given) {
@@ -89,9 +141,11 @@ Status Rank::join(const commsched_options &given) {
   transfers[0].group = {Group::d2hIndex, Group::d2hIndex, "d2h", {rank}, 0};
   transfers[1].group = {Group::h2dIndex, Group::h2dIndex, "h2d", {rank}, 0};
 
+  // The options that must be equal on all ranks.
+  std::string mine = concat("modelled_times=", options.modelled_times != 0,
+                            " emulate_data=", options.emulate_data);
   std::vector<std::string> all;
-  COMMSCHED_TRY(
-      backend->exchange(describeOptions(options), all, getDeadline()));
+  COMMSCHED_TRY(backend->exchange(mine, all, getDeadline()));
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
       return concat("ranks joined with different options: rank 0 with ", all[0],
@@ -308,6 +362,46 @@ Status Rank::start(const Site &site, const void *const *inputs,
   return Status();
 }
 
+Status Rank::startUneven(int32_t index, const void *const *inputs,
+                         void *const *outputs, const RowSplits &input,
+                         const RowSplits &output, int64_t &request) {
+  const Site *site = nullptr;
+  int64_t ranks = 0;
+  COMMSCHED_TRY(findUnevenSite(index, site, ranks));
+  auto tensors = std::make_shared<std::vector<Tensor>>();
+  Status status = resolveTensors(*site, ranks, input, output, *tensors);
+  return status ? start(*site, inputs, outputs, std::move(tensors), request)
+                : within(describeSite(*site), status);
+}
+
+Status Rank::readSplits(int32_t index, const char *side, const void *buffer,
+                        int64_t *splits, int32_t numSplits, int64_t &rows) {
+  // After an error only programs on the processor need the numbers.
+  if (!backend || (hasFailed() && !backend->checkHostCode("")))
+    return Status();
+  const Site *site = nullptr;
+  int64_t ranks = 0;
+  COMMSCHED_TRY(findUnevenSite(index, site, ranks));
+  if (ranks != numSplits)
+    return concat(describeSite(*site), " has splits for ", ranks,
+                  " ranks, not ", numSplits);
+  std::vector<int64_t> read(ranks);
+  COMMSCHED_TRY(backend->read(read.data(), buffer,
+                              ranks * static_cast<int64_t>(sizeof(int64_t))));
+  Status added = addSplits(side, read.data(), ranks, rows);
+  if (!added) {
+    for (int64_t &split : read)
+      split = std::max<int64_t>(split, 0);
+    // Without those that are negative they may be usable.
+    if (!addSplits(side, read.data(), ranks, rows)) {
+      rows = 0;
+      std::fill(read.begin(), read.end(), 0);
+    }
+  }
+  std::copy(read.begin(), read.end(), splits);
+  return added ? added : within(describeSite(*site), added);
+}
+
 Request *Rank::findRequest(int64_t number, Status &found) {
   static const std::vector<Site> none;
   return requests.find(number, programs.empty() ? none : programs.back()->sites,
@@ -323,6 +417,19 @@ Status Rank::wait(int64_t number) {
   flightRecord.setRetired(request->launch.record);
   requests.remove(number);
   return Status();
+}
+
+Status Rank::resume(int64_t number, int32_t numReceived, HeldRequest &taken) {
+  auto entry = held.find(number);
+  if (entry == held.end())
+    return concat("no request is held as number ", number,
+                  ", or it has been resumed before");
+  taken = std::move(entry->second);
+  held.erase(entry);
+  if (taken.received.size() != static_cast<size_t>(numReceived))
+    return concat("a request that fills ", taken.received.size(),
+                  " buffers is resumed for ", numReceived);
+  return taken.request == 0 || hasFailed() ? Status() : wait(taken.request);
 }
 
 Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
@@ -347,4 +454,27 @@ Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,
   COMMSCHED_TRY(check(op.inputs, inputs, "input"));
   COMMSCHED_TRY(check(op.outputs, outputs, "output"));
   return backend->compute(op, ns, inputs, outputs);
+}
+
+Status Rank::copy(StridedCopy copy, int32_t targetType, int32_t sourceType) {
+  bool typed = targetType != -1 || sourceType != -1;
+  for (int32_t type : {targetType, sourceType})
+    if (typed && !isType(type))
+      return concat("cannot copy: ", type, " is no type");
+  if (copy.rows < 0 || copy.rowElements < 0)
+    return concat("cannot copy ", copy.rows, " rows of ", copy.rowElements,
+                  " elements");
+  int64_t bytes = copy.rows * copy.rowElements;
+  if (bytes > 0 && (!copy.target || !copy.source))
+    return concat("cannot copy: the ", copy.target ? "source" : "target",
+                  " is null");
+  if (typed) {
+    copy.targetType = static_cast<commsched_type>(targetType);
+    copy.sourceType = static_cast<commsched_type>(sourceType);
+    COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
+    bytes *= getByteSize(*copy.targetType);
+  }
+  count("copies", 1);
+  count("copied_bytes", bytes);
+  return backend->copy(copy);
 }

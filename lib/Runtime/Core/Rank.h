@@ -17,7 +17,6 @@
 
 #include "CommSched/Runtime/Backend.h"
 #include "Core/Program.h"
-#include "Core/Sites.h"
 
 #include <algorithm>
 #include <deque>
@@ -238,19 +237,28 @@ struct Rank final : Recorder {
   Status checkNoRequest(const char *call) const;
   /// The site of the index in the program that runs.
   Status findSite(int32_t index, const Site *&site) const;
-  /// The same for a site whose splits are values.
-  Status findUnevenSite(int32_t index, const Site *&site,
-                        int64_t &numRanks) const;
   /// Checks the launch and starts it. `tensors` are those of a launch that has
   /// its own.
   Status start(const Site &site, const void *const *inputs,
                void *const *outputs,
                std::shared_ptr<const std::vector<Tensor>> tensors,
                int64_t &request);
+  /// The same for a site whose splits are values.
+  Status startUneven(int32_t index, const void *const *inputs,
+                     void *const *outputs, const RowSplits &input,
+                     const RowSplits &output, int64_t &request);
+  /// As commsched_read_splits, with the sum in `rows`; `side` is "input" or
+  /// "output".
+  Status readSplits(int32_t index, const char *side, const void *buffer,
+                    int64_t *splits, int32_t numSplits, int64_t &rows);
   Request *findRequest(int64_t number, Status &found);
   Status wait(int64_t request);
+  /// Waits for a request that is held, and hands it over in `taken`.
+  Status resume(int64_t number, int32_t numReceived, HeldRequest &taken);
   Status compute(int32_t index, int64_t ns, const void *const *inputs,
                  void *const *outputs);
+  /// Types as commsched_copy has them.
+  Status copy(StridedCopy copy, int32_t targetType, int32_t sourceType);
 
   /// A deadline for a call that begins now.
   Deadline getDeadline() const;
@@ -297,6 +305,8 @@ private:
   Status checkSites(const Program &program) const;
   Status makeGroups(const Program &program, const std::vector<Rows> &rows);
   Status prepareGroups(const Program &program);
+  Status findUnevenSite(int32_t index, const Site *&site,
+                        int64_t &numRanks) const;
 };
 
 } // namespace commsched::runtime

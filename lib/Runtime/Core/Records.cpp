@@ -1,4 +1,4 @@
-//===- Records.cpp - Flight record and step records -----------------------===//
+//===- Records.cpp - Requests and the flight record -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,7 +8,6 @@
 
 #include "Core/Rank.h"
 
-#include "Core/Sites.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -21,7 +20,34 @@ using namespace commsched::runtime;
 using Json = nlohmann::ordered_json;
 
 //===----------------------------------------------------------------------===//
-// FlightRecord
+// Requests
+//===----------------------------------------------------------------------===//
+
+int64_t RequestTable::add(std::unique_ptr<Request> request) {
+  int64_t number = ++lastSerial * maxSites + request->launch.site->index;
+  inFlight[lastSerial] = std::move(request);
+  return number;
+}
+
+Request *RequestTable::find(int64_t number, const std::vector<Site> &sites,
+                            Status &status) const {
+  int64_t serial = number / maxSites;
+  int64_t site = number % maxSites;
+  auto found = inFlight.find(serial);
+  if (found != inFlight.end() && found->second->launch.site->index == site)
+    return found->second.get();
+  bool wasGiven = serial >= firstSerial && serial <= lastSerial &&
+                  site < static_cast<int64_t>(sites.size());
+  if (wasGiven && found == inFlight.end())
+    status = "the request of " + describeSite(sites[site]) +
+             " has already been waited for";
+  else
+    status = concat("there is no request ", number);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The flight record
 //===----------------------------------------------------------------------===//
 
 /// Since 1970, so that the records of several machines can be compared.

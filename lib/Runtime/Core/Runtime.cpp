@@ -14,7 +14,6 @@
 
 #include "Core/Launcher.h"
 #include "Core/Rank.h"
-#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -187,16 +186,9 @@ int64_t commsched_start_uneven(int32_t index, const void *const *inputs,
                                const int64_t *inputSplits, int64_t outputRows,
                                const int64_t *outputSplits) {
   int64_t request = 0;
-  callRank([&](Rank &rank) -> Status {
-    const Site *site = nullptr;
-    int64_t ranks = 0;
-    COMMSCHED_TRY(rank.findUnevenSite(index, site, ranks));
-    auto tensors = std::make_shared<std::vector<Tensor>>();
-    Status status = resolveTensors(*site, ranks, {inputRows, inputSplits},
-                                   {outputRows, outputSplits}, *tensors);
-    if (!status)
-      return within(describeSite(*site), status);
-    return rank.start(*site, inputs, outputs, std::move(tensors), request);
+  callRank([&](Rank &rank) {
+    return rank.startUneven(index, inputs, outputs, {inputRows, inputSplits},
+                            {outputRows, outputSplits}, request);
   });
   return request;
 }
@@ -207,33 +199,9 @@ int64_t commsched_read_splits(int32_t index, int32_t output, const void *buffer,
   // processor works on as many rows as these numbers say.
   std::fill(splits, splits + numSplits, 0);
   int64_t rows = 0;
-  const char *side = output ? "output" : "input";
-  callRank<evenIfFailed>([&](Rank &rank) -> Status {
-    // After an error only programs on the processor need the numbers.
-    Backend *backend = rank.backend.get();
-    if (!backend || (rank.hasFailed() && !backend->checkHostCode("")))
-      return Status();
-    const Site *site = nullptr;
-    int64_t ranks = 0;
-    COMMSCHED_TRY(rank.findUnevenSite(index, site, ranks));
-    if (ranks != numSplits)
-      return concat(describeSite(*site), " has splits for ", ranks,
-                    " ranks, not ", numSplits);
-    std::vector<int64_t> read(ranks);
-    COMMSCHED_TRY(backend->read(read.data(), buffer,
-                                ranks * static_cast<int64_t>(sizeof(int64_t))));
-    Status added = addSplits(side, read.data(), ranks, rows);
-    if (!added) {
-      for (int64_t &split : read)
-        split = std::max<int64_t>(split, 0);
-      // Without those that are negative they may be usable.
-      if (!addSplits(side, read.data(), ranks, rows)) {
-        rows = 0;
-        std::fill(read.begin(), read.end(), 0);
-      }
-    }
-    std::copy(read.begin(), read.end(), splits);
-    return added ? added : within(describeSite(*site), added);
+  callRank<evenIfFailed>([&](Rank &rank) {
+    return rank.readSplits(index, output ? "output" : "input", buffer, splits,
+                           numSplits, rows);
   });
   return rows;
 }
@@ -259,19 +227,8 @@ int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
 int32_t commsched_resume(int64_t number, int32_t numReceived,
                          const int64_t *bytes, void **received) {
   HeldRequest held;
-  int32_t code = callRank<evenIfFailed>([&](Rank &rank) -> Status {
-    auto entry = rank.held.find(number);
-    if (entry == rank.held.end())
-      return concat("no request is held as number ", number,
-                    ", or it has been resumed before");
-    held = std::move(entry->second);
-    rank.held.erase(entry);
-    if (held.received.size() != static_cast<size_t>(numReceived))
-      return concat("a request that fills ", held.received.size(),
-                    " buffers is resumed for ", numReceived);
-    return held.request == 0 || rank.hasFailed() ? Status()
-                                                 : rank.wait(held.request);
-  });
+  int32_t code = callRank<evenIfFailed>(
+      [&](Rank &rank) { return rank.resume(number, numReceived, held); });
   for (void *buffer : held.sent)
     commsched_release(buffer);
   held.received.resize(numReceived);
@@ -342,30 +299,10 @@ int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
                        const void *source, int32_t sourceType,
                        int64_t sourceStride, int64_t rows,
                        int64_t rowElements) {
-  return callRank([&](Rank &rank) -> Status {
-    StridedCopy copy{target,       source,       {},   {},
-                     targetStride, sourceStride, rows, rowElements};
-    bool typed = targetType != -1 || sourceType != -1;
-    for (int32_t type : {targetType, sourceType})
-      if (typed && !isType(type))
-        return concat("cannot copy: ", type, " is no type");
-    if (rows < 0 || rowElements < 0)
-      return concat("cannot copy ", rows, " rows of ", rowElements,
-                    " elements");
-    int64_t bytes = rows * rowElements;
-    if (bytes > 0 && (!target || !source))
-      return concat("cannot copy: the ", target ? "source" : "target",
-                    " is null");
-    if (typed) {
-      copy.targetType = static_cast<commsched_type>(targetType);
-      copy.sourceType = static_cast<commsched_type>(sourceType);
-      COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
-      bytes *= getByteSize(*copy.targetType);
-    }
-    rank.count("copies", 1);
-    rank.count("copied_bytes", bytes);
-    return rank.backend->copy(copy);
-  });
+  StridedCopy copy{target,       source,       {},   {},
+                   targetStride, sourceStride, rows, rowElements};
+  return callRank(
+      [&](Rank &rank) { return rank.copy(copy, targetType, sourceType); });
 }
 
 int32_t commsched_zero(void *target, int64_t bytes) {

@@ -6,10 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Sites.h"
-
 #include "Core/Program.h"
-#include "Numerics/ElementArithmetic.h"
+
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>

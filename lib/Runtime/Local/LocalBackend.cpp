@@ -13,7 +13,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/BackendLoader.h"
 #include "Core/HostBackend.h"
 #include "Core/Launcher.h"
 #include "Local/LocalJob.h"
@@ -262,10 +261,6 @@ std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
   HostBackend::startTransfer(*transfer, std::move(launch));
   return transfer;
 }
-
-//===----------------------------------------------------------------------===//
-// Compute and steps
-//===----------------------------------------------------------------------===//
 
 Status LocalBackend::compute(const Operator &op, int64_t ns,
                              const void *const *inputs, void *const *outputs) {

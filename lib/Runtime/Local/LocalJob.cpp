@@ -8,7 +8,7 @@
 
 #include "Local/LocalJob.h"
 
-#include "Core/Sites.h"
+#include "Core/Program.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 
 #include "Local/LocalJob.h"
 
-#include "Core/Sites.h"
-#include "Numerics/ElementArithmetic.h"
+#include "Core/Program.h"
+#include "Numerics/ElementTypes.h"
 
 #include <algorithm>
 #include <cstring>

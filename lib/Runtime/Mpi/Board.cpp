@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/Session.h"
+#include "Mpi/MpiBackend.h"
 
-#include "Core/Sites.h"
+#include "Core/Program.h"
 
 #include <algorithm>
 #include <atomic>

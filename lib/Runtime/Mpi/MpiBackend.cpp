@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Sites.h"
-#include "Mpi/MpiCollectives.h"
-#include "Mpi/Session.h"
+#include "Mpi/MpiBackend.h"
+#include "Core/Program.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -335,7 +334,7 @@ std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
   status = startCollective(
       *request, communicators[request->launch.group->index], types, pending);
   if (!status) {
-    status = describeLaunch(request->launch) + ": " + status.getMessage();
+    status = within(describeLaunch(request->launch), status);
     return nullptr;
   }
   if (request->numPending == 0)
@@ -402,10 +401,6 @@ Status MpiBackend::beginStep() {
   overslept = {};
   return {};
 }
-
-//===----------------------------------------------------------------------===//
-// Entry point
-//===----------------------------------------------------------------------===//
 
 Backend *commsched_create_backend(const BackendConfig *config,
                                   std::string *error) {

@@ -6,11 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/MpiCollectives.h"
+#include "Mpi/MpiBackend.h"
 
-#include "Core/Sites.h"
-#include "Mpi/Session.h"
-#include "Numerics/ElementArithmetic.h"
+#include "Core/Program.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -235,7 +233,6 @@ public:
 
   /// The calls for one tensor.
   Status start(size_t index);
-  Status startBarrier();
 
 private:
   /// Adds the request that a call has made.
@@ -323,15 +320,14 @@ Status Starter::start(size_t index) {
   return {};
 }
 
-Status Starter::startBarrier() {
-  return add(MPI_Ibarrier(communicator, &handle), "MPI_Ibarrier");
-}
-
 Status mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
                             MpiTypes &types, PendingRequests &pending) {
+  if (request.launch.site->kind == COMMSCHED_BARRIER) {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    COMMSCHED_TRY(CALL_MPI(MPI_Ibarrier, communicator, &handle));
+    pending.add(handle, request);
+  }
   Starter starter(request, communicator, types, pending);
-  if (request.launch.site->kind == COMMSCHED_BARRIER)
-    return starter.startBarrier();
   for (size_t i = 0; i != request.launch.getTensors().size(); ++i)
     COMMSCHED_TRY(starter.start(i));
   return {};

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/Session.h"
+#include "Mpi/MpiBackend.h"
 
 #include "Bootstrap/Bootstrap.h"
 
@@ -19,10 +19,6 @@
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::mpi;
-
-//===----------------------------------------------------------------------===//
-// Watchdog
-//===----------------------------------------------------------------------===//
 
 Watchdog::Watchdog(std::string what, Deadline deadline)
     : thread([what = std::move(what), deadline, end = ended.get_future()] {

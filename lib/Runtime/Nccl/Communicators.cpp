@@ -27,7 +27,7 @@
 
 #include "Nccl/NcclBackend.h"
 
-#include "Core/Sites.h"
+#include "Core/Program.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>

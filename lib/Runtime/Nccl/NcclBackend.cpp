@@ -9,7 +9,7 @@
 #include "Nccl/NcclBackend.h"
 
 #include "Core/Launcher.h"
-#include "Core/Sites.h"
+#include "Core/Program.h"
 #include "Nccl/Kernels.h"
 
 #include <cstdlib>
@@ -174,10 +174,9 @@ KeepWaiting NcclBackend::watch(Deadline deadline, DescribeTimeout describe) {
     }
     if (!status) {
       const Launch *launch = findOldest();
-      if (launch)
-        status = "in the wait for " + describeLaunch(*launch) + ": " +
-                 status.getMessage();
-      return status;
+      return launch
+                 ? within("in the wait for " + describeLaunch(*launch), status)
+                 : status;
     }
     Deadline now = Clock::now();
     if (now >= deadline)

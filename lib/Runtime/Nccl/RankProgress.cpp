@@ -8,7 +8,7 @@
 
 #include "Nccl/NcclBackend.h"
 
-#include "Core/Sites.h"
+#include "Core/Program.h"
 
 #include <nlohmann/json.hpp>
 

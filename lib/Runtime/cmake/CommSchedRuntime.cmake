@@ -31,13 +31,6 @@ function(commsched_runtime_configure name)
   target_compile_options(${name} PRIVATE ${COMMSCHED_RUNTIME_OPTIONS})
 endfunction()
 
-# commsched_runtime_objects(Name source...): a static library that goes into
-# the shared ones.
-function(commsched_runtime_objects name)
-  add_library(${name} STATIC ${ARGN})
-  commsched_runtime_configure(${name})
-endfunction()
-
 # commsched_runtime_backend(Name source... [LINK_LIBS library...]): a module
 # that the core loads by name.
 function(commsched_runtime_backend name)

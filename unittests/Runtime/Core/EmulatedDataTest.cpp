@@ -8,7 +8,6 @@
 
 #include "CommSched/Runtime/Backend.h"
 
-#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 
 #include <gtest/gtest.h>

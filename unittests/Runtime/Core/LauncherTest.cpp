@@ -8,7 +8,6 @@
 
 #include "Core/Launcher.h"
 #include "../StatusText.h"
-#include "Core/BackendLoader.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,7 +8,6 @@
 
 #include "Core/Program.h"
 #include "../StatusText.h"
-#include "Core/Sites.h"
 
 #include <gtest/gtest.h>
 

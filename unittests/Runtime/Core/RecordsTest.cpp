@@ -9,7 +9,7 @@
 #include "Core/Rank.h"
 
 #include "../StatusText.h"
-#include "Core/Sites.h"
+#include "Core/Program.h"
 #include "Numerics/ElementTypes.h"
 
 #include <cstdio>

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mpi/MpiCollectives.h"
+#include "Mpi/MpiBackend.h"
 
 #include <cstdio>
 #include <cstdlib>

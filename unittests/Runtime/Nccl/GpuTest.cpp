@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Runtime.h"
-#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 
 #include <gtest/gtest.h>

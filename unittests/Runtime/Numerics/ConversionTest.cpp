@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numerics/ElementArithmetic.h"
 #include "Numerics/ElementTypes.h"
 #include "Numerics/Elements.h"
 

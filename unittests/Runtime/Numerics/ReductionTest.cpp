@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include "Numerics/Elements.h"
 

@@ -9,7 +9,7 @@
 #include "Standin.h"
 
 #include "Nccl/Kernels.h"
-#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include <cxxabi.h>
 

@@ -8,7 +8,7 @@
 
 #include "Operations.h"
 
-#include "Numerics/ElementArithmetic.h"
+#include "Numerics/ElementTypes.h"
 
 #include <algorithm>
 #include <cstring>
