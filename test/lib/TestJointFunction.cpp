@@ -21,47 +21,13 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 
-static StringRef toString(OperatorClass kind) {
-  switch (kind) {
-  case OperatorClass::Pointwise:
-    return "pointwise";
-  case OperatorClass::Reduction:
-    return "reduction";
-  case OperatorClass::DataMovement:
-    return "data_movement";
-  case OperatorClass::Concatenation:
-    return "concatenation";
-  case OperatorClass::View:
-    return "view";
-  case OperatorClass::Constant:
-    return "constant";
-  case OperatorClass::Random:
-    return "random";
-  case OperatorClass::ComputeIntensive:
-    return "compute_intensive";
-  case OperatorClass::Collective:
-    return "collective";
-  case OperatorClass::Other:
-    return "other";
-  }
-  llvm_unreachable("unknown class");
-}
-
-static StringRef toString(JointNodeKind kind) {
-  switch (kind) {
-  case JointNodeKind::Primal:
-    return "primal";
-  case JointNodeKind::Tangent:
-    return "tangent";
-  case JointNodeKind::BackwardSeed:
-    return "backward_seed";
-  case JointNodeKind::Operation:
-    return "operation";
-  case JointNodeKind::Result:
-    return "result";
-  }
-  llvm_unreachable("unknown kind");
-}
+/// By OperatorClass.
+static constexpr StringLiteral classNames[] = {
+    "pointwise", "reduction", "data_movement",     "concatenation", "view",
+    "constant",  "random",    "compute_intensive", "collective",    "other"};
+/// By JointNodeKind.
+static constexpr StringLiteral kindNames[] = {
+    "primal", "tangent", "backward_seed", "operation", "result"};
 
 namespace {
 
@@ -79,7 +45,8 @@ struct TestOperatorClasses
     getOperation().walk([](Operation *op) {
       OperatorClass kind = mlir::commsched::getOperatorClass(op);
       MLIRContext *context = op->getContext();
-      op->setAttr("test.class", StringAttr::get(context, toString(kind)));
+      op->setAttr("test.class",
+                  StringAttr::get(context, classNames[static_cast<int>(kind)]));
       if (isRecomputable(kind))
         op->setAttr("test.recomputable", UnitAttr::get(context));
       if (areFusible(kind, OperatorClass::Pointwise))
@@ -107,9 +74,9 @@ static void printNode(const JointFunction &function, NodeId id) {
   const JointNode &node = graph[id];
   llvm::raw_ostream &os = llvm::outs();
   os << "  " << id << " '" << function.getName(id) << "' "
-     << toString(node.kind);
+     << kindNames[static_cast<int>(node.kind)];
   if (!graph.isArgument(id))
-    os << " " << toString(node.operatorClass);
+    os << " " << classNames[static_cast<int>(node.operatorClass)];
   llvm::interleaveComma(graph.getOperands(id), os << "(");
   os << ") bytes " << node.bytes << " cost " << node.cost << " storage "
      << node.storage;

@@ -190,6 +190,15 @@ TEST(ComputeOrders, StallsAreFilledFromBehind) {
   EXPECT_EQ(fill(farExchange + back, 4), "a b c back d e f");
 }
 
+TEST(ComputeOrders, ChainsMoveTogether) {
+  EXPECT_EQ(fill("p = mm 40; q = mm 50 p;" + exchange, 8), "a p q d");
+  EXPECT_EQ(fill(exchange + "p = mm 40; q = mm 50 p;", 8), "a p q d");
+  // What needs it stays in front, behind an exchange of its own.
+  EXPECT_EQ(
+      fill("p = mm 40; t = start 1 p; wait t; q = mm 201 t';" + exchange, 8),
+      "p q a d");
+}
+
 TEST(ComputeOrders, OneFillingIsEnough) {
   // The operation in front is taken, and fills the stall.
   EXPECT_EQ(fill(front + exchange + back, 8), "a front d back");

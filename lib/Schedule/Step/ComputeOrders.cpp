@@ -177,6 +177,8 @@ public:
 
 private:
   void fill(CollectiveId id, int32_t before, int32_t after, int64_t stallNs);
+  bool isNeededBefore(NodeId node, int32_t position) const;
+  bool needsFrom(NodeId node, int32_t position) const;
   Order sort() const;
 
   const StepStructure &structure;
@@ -237,6 +239,26 @@ StallFiller::StallFiller(const StepStructure &structure, const Order &order,
     keys[node] = 4 * static_cast<int64_t>(positions[node]);
 }
 
+/// Whether an operation that stays at or before `position` needs the operation.
+bool StallFiller::isNeededBefore(NodeId node, int32_t position) const {
+  ArrayView<DependenceEnd> ends = problem.successors(node);
+  return std::any_of(ends.begin(), ends.end(), [&](DependenceEnd end) {
+    return positions[end.node] >= 0
+               ? keys[end.node] <= 4 * static_cast<int64_t>(position)
+               : firstNeeding[end.node] <= position;
+  });
+}
+
+/// Whether the operation needs one that stays at or behind `position`.
+bool StallFiller::needsFrom(NodeId node, int32_t position) const {
+  ArrayView<DependenceEnd> ends = problem.predecessors(node);
+  return std::any_of(ends.begin(), ends.end(), [&](DependenceEnd end) {
+    return positions[end.node] >= 0
+               ? keys[end.node] >= 4 * static_cast<int64_t>(position)
+               : lastNeeded[end.node] >= position;
+  });
+}
+
 /// Moves computation between the operation at `before`, the last one before the
 /// start, and the one at `after`, the first one behind the wait.
 void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
@@ -255,7 +277,7 @@ void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
   for (int32_t position = before; position >= first && stallNs > 0;
        --position) {
     NodeId node = computeOrder[position];
-    if (position == released || isTaken(node) || firstNeeding[node] <= before ||
+    if (position == released || isTaken(node) || isNeededBefore(node, before) ||
         problem.costNs(node) > 2 * stallNs)
       continue;
     isMoved[node] = 1;
@@ -267,7 +289,7 @@ void StallFiller::fill(CollectiveId id, int32_t before, int32_t after,
       std::min(after + maxDistance, static_cast<int32_t>(computeOrder.size()));
   for (int32_t position = after; position < end && stallNs > 0; ++position) {
     NodeId node = computeOrder[position];
-    if (isTaken(node) || lastNeeded[node] >= after || lastWaits[node] >= wait ||
+    if (isTaken(node) || needsFrom(node, after) || lastWaits[node] >= wait ||
         problem.costNs(node) > 2 * stallNs)
       continue;
     isMoved[node] = 1;

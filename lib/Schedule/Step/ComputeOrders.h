@@ -43,9 +43,9 @@ Order fillEnd(const StepStructure &structure, int64_t overhangNs);
 /// Returns a compute order that fills the stalls of `order`, whose simulation
 /// is `timeline`. Computation moves between the start and the wait of a
 /// collective that is exposed: from before it, if it is not needed until then,
-/// or from behind it, if it is ready by then; over at most `maxDistance`
-/// operations of the compute order. O((nodes + dependences) log nodes + stalls
-/// * maxDistance).
+/// or from behind it, if it is ready by then; chains move together; over at
+/// most `maxDistance` operations of the compute order. O((nodes + dependences)
+/// log nodes + stalls * maxDistance * dependences of an operation).
 Order fillStalls(const StepStructure &structure, const Order &order,
                  const Timeline &timeline, int32_t maxDistance);
 

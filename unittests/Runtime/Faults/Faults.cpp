@@ -146,6 +146,14 @@ template <typename Deed> void interrupt(Actor &actor, Site next, Deed deed) {
   run(next, actor);
 }
 
+/// Loads the program, and goes on with `act`.
+template <typename Act> auto afterLoading(Act act) {
+  return [=](Actor &actor) {
+    load(actor);
+    act(actor);
+  };
+}
+
 /// Loads a program that the culprit, or every rank, has changed, and runs it.
 template <typename Change> auto loadChanged(Change change, bool isForAll) {
   return [=](Actor &actor) {
@@ -175,13 +183,11 @@ void nothing(Actor &) {}
 static const std::vector<Scenario> &getScenarios() {
   static const std::vector<Scenario> scenarios = {
       // Nothing is wrong: late, but within the deadline.
-      {"fine",
-       [](Actor &actor) {
-         load(actor);
+      {"fine", afterLoading([](Actor &actor) {
          if (actor.isCulprit())
            sleepFor(actor.deadlineMs / 4);
          runAll(actor);
-       }},
+       })},
 
       // Ranks that end.
       {"vanishes",
@@ -200,13 +206,11 @@ static const std::vector<Scenario> &getScenarios() {
            actor.vanish();
          load(actor);
        }},
-      {"leaves-early",
-       [](Actor &actor) {
-         load(actor);
+      {"leaves-early", afterLoading([](Actor &actor) {
          run(gather, actor);
          if (!actor.isCulprit())
            run(reduce, actor);
-       }},
+       })},
 
       // Ranks that are late, or never come.
       {"late",
@@ -222,21 +226,17 @@ static const std::vector<Scenario> &getScenarios() {
          if (actor.isCulprit())
            sleepFor(actor.deadlineMs * 2);
        }},
-      {"late-to-step",
-       [](Actor &actor) {
-         load(actor);
+      {"late-to-step", afterLoading([](Actor &actor) {
          if (actor.isCulprit())
            sleepFor(actor.deadlineMs * 2);
          commsched_begin_step();
-       }},
-      {"missing-send",
-       [](Actor &actor) {
-         load(actor);
+       })},
+      {"missing-send", afterLoading([](Actor &actor) {
          if (actor.rank == 0)
            run(take, actor);
          else
            sleepFor(actor.deadlineMs * 2);
-       }},
+       })},
 
       // Programs that differ.
       {"other-order", byCulprit([](json &program) {
@@ -254,71 +254,49 @@ static const std::vector<Scenario> &getScenarios() {
       {"one-cannot-load", byCulprit(set("/sites/0/kind", "all_guess"))},
 
       // Ranks that run the same program in another way.
-      {"runs-in-another-order",
-       [](Actor &actor) {
-         load(actor);
+      {"runs-in-another-order", afterLoading([](Actor &actor) {
          int64_t first = start(actor.isCulprit() ? reduce : gather, actor);
          int64_t second = start(actor.isCulprit() ? gather : reduce, actor);
          commsched_wait(first);
          commsched_wait(second);
          commsched_synchronize();
-       }},
-      {"skips-one",
-       [](Actor &actor) {
-         load(actor);
+       })},
+      {"skips-one", afterLoading([](Actor &actor) {
          if (!actor.isCulprit())
            run(reduce, actor);
          run(gather, actor);
-       }},
+       })},
 
       // Mistakes of one rank with its own requests.
-      {"waits-twice",
-       [](Actor &actor) {
-         load(actor);
+      {"waits-twice", afterLoading([](Actor &actor) {
          int64_t request = start(reduce, actor);
          commsched_wait(request);
          commsched_wait(request);
-       }},
+       })},
       {"waits-for-nothing",
-       [](Actor &actor) {
-         load(actor);
-         commsched_wait(12345);
-       }},
-      {"forgets-to-wait",
-       [](Actor &actor) {
-         load(actor);
+       afterLoading([](Actor &actor) { commsched_wait(12345); })},
+      {"forgets-to-wait", afterLoading([](Actor &actor) {
          commsched_begin_step();
          start(reduce, actor);
          commsched_end_step();
-       }},
-      {"leaves-in-flight",
-       [](Actor &actor) {
-         load(actor);
+       })},
+      {"leaves-in-flight", afterLoading([](Actor &actor) {
          if (!actor.isCulprit())
            start(reduce, actor);
-       }},
-      {"unknown-site",
-       [](Actor &actor) {
-         load(actor);
+       })},
+      {"unknown-site", afterLoading([](Actor &actor) {
          commsched_start(99, nullptr, nullptr);
-       }},
+       })},
       {"meets-at-a-gather",
-       [](Actor &actor) {
-         load(actor);
-         commsched_barrier(gather);
-       }},
-      {"starts-a-barrier",
-       [](Actor &actor) {
-         load(actor);
+       afterLoading([](Actor &actor) { commsched_barrier(gather); })},
+      {"starts-a-barrier", afterLoading([](Actor &actor) {
          commsched_start(meet, nullptr, nullptr);
-       }},
-      {"no-buffer",
-       [](Actor &actor) {
-         load(actor);
+       })},
+      {"no-buffer", afterLoading([](Actor &actor) {
          const void *input = nullptr;
          void *output = nullptr;
          commsched_wait(commsched_start(reduce, &input, &output));
-       }},
+       })},
       {"starts-before-loading", [](Actor &actor) { run(reduce, actor); }},
 
       // Programs that do not fit, on all ranks alike.
