@@ -23,7 +23,7 @@ CONVERSIONS = "include/CommSched/Conversion/Passes.td"
 PIPELINES = "include/CommSched/Transforms/Pipelines.td"
 # A header with the build functions of pipelines without options, and the source
 # that registers them.
-LOWERINGS = ("include/CommSched/Conversion/Pipelines.h",
+LOWERINGS = ("include/CommSched/Conversion/Passes.h",
              "lib/Conversion/Pipelines.cpp")
 # The sections of the page of passes: TableGen file (without .td) and title.
 SECTIONS = {

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Conversion/Passes.h"
 
 // mlir/Conversion/Passes.h includes all conversions of MLIR and takes longer to

@@ -231,10 +231,6 @@ int64_t cost::getSaturationBytes(const CollectiveCost &cost,
   return above;
 }
 
-//===----------------------------------------------------------------------===//
-// Queries
-//===----------------------------------------------------------------------===//
-
 namespace mlir::commsched::cost {
 
 int32_t CollectiveQuery::nodes() const {

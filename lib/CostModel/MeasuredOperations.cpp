@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/CostModel/MeasuredOperations.h"
+#include "CommSched/CostModel/MeasuredTable.h"
 
 #include "CommSched/CostModel/Implementations.h"
 #include "TableRow.h"

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Dialect/ChunkAttribute.h"
-
 #include "CommSched/Dialect/CommSchedAttributes.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"

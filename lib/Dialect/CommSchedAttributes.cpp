@@ -8,11 +8,8 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "AttributeChecks.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/BuiltinOps.h"

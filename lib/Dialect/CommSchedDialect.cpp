@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "StartOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -8,7 +8,6 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Dialect/Destinations.h"
 #include "CommSched/Dialect/NamedOperators.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/Diagnostics.h"

@@ -122,10 +122,6 @@ static void attachBufferizationModels(MLIRContext *context) {
   attachTo<AllocTensorCost, AllocTensorOp>(context);
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
 template <typename DialectT, void (*attach)(MLIRContext *)>
 static void registerModels(DialectRegistry &registry) {
   registry.addExtension(

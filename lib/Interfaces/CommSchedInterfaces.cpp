@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -201,4 +202,13 @@ std::optional<double> mlir::commsched::getElementCount(Type type) {
 
 std::optional<double> mlir::commsched::getElementCount(Value value) {
   return getElementCount(getSizedType(value));
+}
+
+int64_t mlir::commsched::countRanksOnOneNode(ArrayRef<int64_t> ranks,
+                                             int64_t ranksPerNode) {
+  DenseMap<int64_t, int64_t> counts;
+  int64_t most = 0;
+  for (int64_t rank : ranks)
+    most = std::max(most, ++counts[rank / ranksPerNode]);
+  return most;
 }

@@ -9,7 +9,7 @@
 #include "OperationModel.h"
 
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Interfaces/RankPlacement.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

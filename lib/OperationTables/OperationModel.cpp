@@ -8,7 +8,6 @@
 
 #include "OperationModel.h"
 #include "NamedDialect.h"
-#include "NamedOperation.h"
 
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "mlir/IR/Matchers.h"

@@ -8,7 +8,6 @@
 
 #include "CommSched/Register.h"
 #include "CommSched/Conversion/Passes.h"
-#include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/ExternalModels/Register.h"

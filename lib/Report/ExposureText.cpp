@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Report/ExposureText.h"
+#include "CommSched/Report/StepReport.h"
 #include "CommSched/Report/TextTable.h"
 #include "llvm/ADT/Twine.h"
 

@@ -17,7 +17,7 @@
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 

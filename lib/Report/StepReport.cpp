@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/TextTable.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"

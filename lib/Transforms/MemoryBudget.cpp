@@ -9,7 +9,6 @@
 #include "MemoryBudget.h"
 #include "CommSched/Analysis/Problem/OperationPrice.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "PassSupport.h"

@@ -103,10 +103,6 @@ void remarkAssumedSizes(StringRef function, Block &block);
 /// The time of `op`, in nanoseconds; a remark if it is assumed.
 int64_t priceOrRemark(StringRef function, Operation *op, OperationCosts &costs);
 
-//===----------------------------------------------------------------------===//
-// Output files
-//===----------------------------------------------------------------------===//
-
 /// Writes what `print` prints to the file of that path; `-` is standard output.
 /// A failure, such as a path that cannot be written or a full disk, is an error
 /// at `loc`, which calls the contents `what`. A file is written beside the path

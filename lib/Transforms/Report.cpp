@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Analysis/OptionErrors.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"

@@ -22,7 +22,7 @@ class Form(enum.Enum):
 #: Dialects that jaxlib links, and commsched-opt does not.
 _FOREIGN = rb"stablehlo|mhlo|chlo|vhlo|sdy"
 _BYTECODE_MAGIC = b"ML\xefR"
-# NamedOperation.cpp writes it before each operation of a dialect by name.
+# NamedDialect.cpp writes it before each operation of a dialect by name.
 _OWN_MARK = b"commsched: one attribute"
 _ARTIFACT_PRODUCER = b"StableHLO_v"
 

@@ -12,7 +12,6 @@
 #include "CommSched/OperationTables/OperationTable.h"
 #include "CommSched/Register.h"
 #include "CommSched/Support/OutputFile.h"
-#include "CommSched/Tools/Upstream.h"
 #include "Registration.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Support/FileUtilities.h"

@@ -12,7 +12,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/Conversion/Passes.h"
 #include "CommSched/CostModel/Implementations.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"

@@ -11,7 +11,6 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -15,7 +15,6 @@
 #include "CommSched/Tools/Main.h"
 
 #include "CommSched/Register.h"
-#include "CommSched/Tools/Upstream.h"
 #include "CompiledProgram.h"
 #include "Settings.h"
 #include "llvm/Support/InitLLVM.h"

@@ -14,7 +14,7 @@
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CostsTest.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

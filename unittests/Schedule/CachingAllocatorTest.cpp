@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
-#include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "TestProblems.h"
 
 #include <chrono>

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Cyclic/CyclicImplementations.h"
+#include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
-#include "Cyclic/StallFilling.h"
+#include "Cyclic/Rotation.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
-#include "CommSched/Schedule/Graphs/ConvexSets.h"
 #include "ReferenceContraction.h"
 #include "TestProblems.h"
 

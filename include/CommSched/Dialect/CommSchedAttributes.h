@@ -14,8 +14,10 @@
 #ifndef COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H
 #define COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+
 #include <optional>
 #include <string>
 
@@ -98,7 +100,7 @@ inline constexpr llvm::StringLiteral packedLaunchesAttrName =
     "commsched.packed_launches";
 
 /// On an operation: it computes one of several chunks, or cuts or joins them.
-/// See CommSched/Dialect/ChunkAttribute.h.
+/// See ChunkInfo.
 inline constexpr llvm::StringLiteral chunkAttrName = "commsched.chunk";
 
 /// On a `commsched.group`: the library that transports its messages, such as
@@ -241,6 +243,87 @@ void setOrigin(Operation *op, ArrayRef<Operation *> members);
 /// The operation's `commsched.origin`, an element after the other; empty when
 /// it has none.
 SmallVector<SmallVector<StringRef, 2>> getOrigin(Operation *op);
+
+/// Of a function, on its memory budget: by how many bytes its last schedule
+/// misses it, what of a budget in bytes is not the function's, whether its
+/// callers have a budget, and until that is checked, which options help.
+inline constexpr llvm::StringLiteral overBudgetBytesAttrName =
+    "commsched.over_budget_bytes";
+inline constexpr llvm::StringLiteral besideBytesAttrName =
+    "commsched.beside_bytes";
+inline constexpr llvm::StringLiteral perDeviceAttrName = "commsched.per_device";
+inline constexpr llvm::StringLiteral budgetRemediesAttrName =
+    "commsched.budget_remedies";
+
+/// The bytes that `function` has the attribute for, if it has it.
+std::optional<int64_t> getOverBudgetBytes(Operation *function);
+std::optional<int64_t> getBesideBytes(Operation *function);
+
+/// What `function` has the attribute for, or an empty string.
+llvm::StringRef getBudgetRemedies(Operation *function);
+
+/// What an operation with `commsched.chunk` does.
+enum class ChunkPart {
+  /// Computes one of the chunks of an operation. No key `part`.
+  Chunk,
+  /// Cuts a chunk out of a value: `part = "slice"`.
+  Slice,
+  /// Puts all chunks of a value together: `part = "whole"`.
+  Whole,
+  /// Moves a shard of a gather that is a ring from one rank to the next, waits
+  /// for that, or is the local shard: `part = "ring"`.
+  Ring,
+};
+
+/// The entries of the dictionary.
+struct ChunkInfo {
+  /// `of`: the name of what is in chunks. Chunks of one operation of a block,
+  /// and no others, have the same.
+  StringAttr of;
+  /// `count`: the number of chunks, at least 2.
+  int64_t count = 0;
+  ChunkPart part = ChunkPart::Chunk;
+  /// `index`: the number of the chunk, below `count`. A Whole has none.
+  std::optional<int64_t> index;
+  /// `axis`, `blocks`: the axis in the operation's rule and the blocks that it
+  /// consists of (AxisSplit). Only a Chunk has them; its wait has those of the
+  /// collective.
+  std::optional<int64_t> axis;
+  std::optional<int64_t> blocks;
+};
+
+/// The operation's `commsched.chunk`, if it has one.
+std::optional<ChunkInfo> getChunkInfo(Operation *op);
+
+/// Sets `commsched.chunk`.
+void setChunkInfo(Operation *op, const ChunkInfo &info);
+
+/// Verifies the value of `commsched.chunk` on `op`.
+LogicalResult verifyChunkAttribute(Operation *op, Attribute attr);
+
+/// On an argument: the number of the result of its function that the next
+/// repetition takes in its place. A training step is a function that repeats.
+inline constexpr llvm::StringLiteral carriedAttrName = "commsched.carried";
+
+/// The result that feeds an argument in the next repetition, if one does.
+std::optional<unsigned> getCarriedResult(FunctionOpInterface function,
+                                         unsigned argument);
+
+/// Sets the result that feeds an argument in the next repetition.
+void setCarriedResult(FunctionOpInterface function, unsigned argument,
+                      unsigned result);
+
+/// The attributes, perhaps none, of an argument in a function that does not
+/// repeat: whoever calls it hands over what a repetition would.
+DictionaryAttr dropCarried(DictionaryAttr attrs);
+
+/// Verifies the `commsched.carried` of an argument but for other arguments that
+/// take the same result.
+LogicalResult verifyCarried(Operation *op, unsigned argument, Attribute attr);
+
+/// Makes the verifier of symbol tables check that `func.func` carries no result
+/// into two arguments.
+void registerStepVerifier(MLIRContext &context);
 
 } // namespace mlir::commsched
 

@@ -21,7 +21,7 @@
 #ifndef COMMSCHED_DIALECT_STEADYSTATE_H
 #define COMMSCHED_DIALECT_STEADYSTATE_H
 
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include <optional>

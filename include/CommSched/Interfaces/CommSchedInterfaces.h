@@ -36,6 +36,10 @@ struct ProcessGroup {
   int64_t ranksPerNode;
 };
 
+/// The most of `ranks` that share one node, where each node has `ranksPerNode`
+/// consecutive ranks, at least 1; 0 without ranks.
+int64_t countRanksOnOneNode(ArrayRef<int64_t> ranks, int64_t ranksPerNode);
+
 /// The resource on which communication has its effects. The effect's symbol
 /// names the group, so that two groups are two resources.
 struct CommunicationResource
@@ -159,6 +163,35 @@ StringAttr getImplementation(Operation *collective);
 /// Identifies the in-order stream on which a collective runs: its group, and
 /// its implementation unless that is NCCL as it decides.
 Attribute getStreamKey(CollectiveOpInterface collective);
+
+// A future is consumed exactly once, by a wait in its own block. Only the
+// constructs of the steady state hand futures over the boundary of a block:
+// functions with `commsched.steady_state`, by their arguments and their
+// terminator, and loops with `commsched.pipelined`, by what they carry.
+
+/// On a function: it is the prologue, the steady state or the epilogue of a
+/// step that repeats.
+inline constexpr StringLiteral steadyStateAttrName = "commsched.steady_state";
+
+/// On a loop: iterations overlap.
+inline constexpr StringLiteral pipelinedAttrName = "commsched.pipelined";
+
+/// Whether futures may be arguments of the blocks of `op`, and operands of
+/// their terminators.
+bool isSteadyStateConstruct(Operation *op);
+
+/// Whether `value` is an argument of a construct of the steady state, or the
+/// result of a pipelined loop: the collective, if it is one in flight, was
+/// started elsewhere.
+bool isCarriedValue(Value value);
+
+/// Checks that the carried value `future` is consumed exactly once. Errors name
+/// the argument or the result.
+LogicalResult verifyCarriedFuture(Value future);
+
+/// Whether `op` is a start whose wait is not in its block, or a wait whose
+/// start is not.
+bool isHalfOfPair(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -63,10 +63,6 @@ PartitionResult<std::vector<NodeId>>
 solvePricedCut(const JointGraph &graph, const Classification &classes,
                const TreatmentPrices &prices);
 
-//===----------------------------------------------------------------------===//
-// Segments
-//===----------------------------------------------------------------------===//
-
 /// The bytes of all values that the forward computes, gathered parameters
 /// aside, each storage once. Linear.
 int64_t computeForwardBytes(const JointGraph &graph,

@@ -116,10 +116,6 @@ void addGroups(const StepReport &report, StreamThreads &threads);
 void addStep(const StepReport &report, const StreamThreads &threads,
              int64_t process, ChromeTrace &trace);
 
-//===----------------------------------------------------------------------===//
-// Pages
-//===----------------------------------------------------------------------===//
-
 /// Prints a page on the `reports`. Those of the same function in `before` stand
 /// beside them; other functions of `before` follow by themselves. The page
 /// shows buffers if the reports have them. Linear in the operations.

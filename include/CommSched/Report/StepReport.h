@@ -12,6 +12,9 @@
 // Every output with simulated times says so, and names the target and where the
 // times of operations come from.
 //
+// The texts of remarks and reports on an exposed collective: its limiting
+// factor and the change that would remove it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_STEPREPORT_H
@@ -22,10 +25,12 @@
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Report/ExposureText.h"
-#include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
+#include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Support/LLVM.h"
 #include "llvm/Support/JSON.h"
 
 #include <string>
@@ -33,6 +38,34 @@
 #include <vector>
 
 namespace mlir::commsched {
+
+/// The numbers that the texts round: of an ExposureReason those that count for
+/// its cause, with the same names.
+struct ExposureNumbers {
+  std::optional<int64_t> byNs;
+  std::optional<int64_t> gainNs;
+  std::optional<int64_t> spareNs;
+  std::optional<int64_t> bytesShort;
+};
+
+struct ExposureText {
+  /// Such as "stream busy with 'all_gather_3', which ends 40 ns after it is
+  /// issued".
+  std::string limit;
+  /// Such as "a shorter or an earlier 'all_gather_3'".
+  std::string remedy;
+  ExposureNumbers numbers;
+};
+
+/// Puts `reason` into words. `getName` names operations; for a wait it is asked
+/// about the start. `splitting` says what is known about splitting the
+/// collective, if anything, for one that nothing is left to hide; nothing is
+/// said of that for `isTransfer`, one between the device and its host.
+ExposureText
+describeExposure(const schedule::Problem &problem,
+                 const schedule::ExposureReason &reason,
+                 function_ref<std::string(schedule::NodeId)> getName,
+                 StringRef splitting, bool isTransfer = false);
 
 struct CostEvidence {
   CostEvidence() = default;

@@ -9,6 +9,10 @@
 #ifndef COMMSCHED_TOOLS_MAIN_H
 #define COMMSCHED_TOOLS_MAIN_H
 
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
 namespace mlir::commsched {
 
 // The programs as functions: with the arguments of `main`, of which the first
@@ -20,6 +24,18 @@ int optMain(int argc, char **argv);
 
 /// `commsched-run`.
 int runMain(int argc, char **argv);
+
+// Two libraries define these functions. CommSchedUpstreamAll registers all that
+// MLIR has. CommSchedUpstreamCore leaves out what belongs to other targets than
+// the processor, and so the code generators of all of these: the programs of
+// the Python wheel, which contain MLIR, link this one.
+
+/// Registers the dialects of MLIR with their extensions and their translations
+/// to LLVM IR.
+void registerUpstreamDialects(DialectRegistry &registry);
+
+/// Registers the passes and pipelines of MLIR by name.
+void registerUpstreamPasses();
 
 } // namespace mlir::commsched
 

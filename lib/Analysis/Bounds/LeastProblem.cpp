@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Bounds/RelaxedProblem.h"
 #include "CommSched/Schedule/Cyclic/Period.h"

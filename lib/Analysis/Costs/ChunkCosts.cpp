@@ -8,8 +8,8 @@
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 
-#include "CommSched/Dialect/ChunkAttribute.h"
-#include "CommSched/Dialect/Destinations.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 

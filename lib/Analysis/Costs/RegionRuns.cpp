@@ -10,10 +10,10 @@
 
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
-#include "CommSched/Analysis/Problem/BlockNodes.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Fsdp/EqualGathers.h"
 #include "../Problem/Dependences.h"
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Analysis/Joint/HostCopies.h"
 #include "../Problem/Dependences.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 

@@ -8,7 +8,6 @@
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "../Problem/Dependences.h"
-#include "CommSched/Analysis/Joint/HostCopies.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"

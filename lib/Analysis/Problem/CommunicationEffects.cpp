@@ -9,9 +9,12 @@
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -92,4 +95,33 @@ bool mlir::commsched::isPointToPoint(Operation *collective) {
   CollectiveKind kind =
       cast<CollectiveOpInterface>(collective).getCollectiveKind();
   return kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
+}
+
+bool mlir::commsched::isCarriedByGloo(CollectiveOpInterface collective) {
+  auto symbol = dyn_cast_if_present<SymbolRefAttr>(collective.getGroupKey());
+  auto group =
+      symbol ? SymbolTable::lookupNearestSymbolFrom<GroupOp>(collective, symbol)
+             : GroupOp();
+  auto backend =
+      group ? group->getAttrOfType<StringAttr>(backendAttrName) : StringAttr();
+  return backend && backend.getValue() == glooBackend;
+}
+
+int64_t mlir::commsched::getTransportBytes(CollectiveOpInterface collective) {
+  if (!isCarriedByGloo(collective))
+    return 0;
+  int64_t sent = collective.getOperandBytes().value_or(0);
+  int64_t delivered = collective.getResultBytes().value_or(0);
+  switch (collective.getCollectiveKind()) {
+  case CollectiveKind::AllGather:
+    return llvm::AddOverflow(sent, delivered, sent)
+               ? std::numeric_limits<int64_t>::max()
+               : sent;
+  case CollectiveKind::ReduceScatter:
+    return sent;
+  case CollectiveKind::AllReduce:
+    return collective.getSentValues().size() > 1 ? sent : 0;
+  default:
+    return 0;
+  }
 }

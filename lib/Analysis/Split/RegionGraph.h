@@ -140,6 +140,11 @@ private:
   std::vector<char> absorbed;
 };
 
+/// Finds the exits that need no copy, and adds the values that they are views
+/// of. `region` has its members and its other exits. Linear in the region and
+/// in what reads its values, but for chains of views.
+void findUncopiedExits(SplitRegion &region);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_ANALYSIS_SPLIT_REGIONGRAPH_H

@@ -13,7 +13,6 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "RegionGraph.h"
-#include "SplitExits.h"
 
 #include <map>
 #include <numeric>

@@ -10,11 +10,9 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "RegionGraph.h"
-#include "SplitExits.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

@@ -139,10 +139,6 @@ LogicalResult mlir::commsched::lowerCarriedWait(Lowering &lowering,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
 void mlir::commsched::convertFutureTypes(ModuleOp module) {
   AttrTypeReplacer replacer;
   Type held = rt::HeldType::get(module.getContext());

@@ -8,7 +8,7 @@
 
 #include "Lowering.h"
 
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"

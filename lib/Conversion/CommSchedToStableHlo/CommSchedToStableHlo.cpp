@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
-#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/VersionTuple.h"
 

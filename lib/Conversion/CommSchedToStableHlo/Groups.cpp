@@ -9,7 +9,7 @@
 #include "Writing.h"
 
 #include "../StableHlo/StableHlo.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"

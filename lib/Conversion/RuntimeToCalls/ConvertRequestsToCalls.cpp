@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../RuntimeTypes.h"
-#include "ProgramDescription.h"
 #include "RuntimeCalls.h"
 
 #include "CommSched/Conversion/Passes.h"

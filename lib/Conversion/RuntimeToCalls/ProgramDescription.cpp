@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramDescription.h"
 #include "../RuntimeTypes.h"
+#include "RuntimeCalls.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
 #include "llvm/Support/ScopedPrinter.h"

@@ -9,7 +9,6 @@
 #include "Conversion.h"
 
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"

@@ -14,7 +14,7 @@
 
 #include "Conversion.h"
 
-#include "CommSched/Interfaces/RankPlacement.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

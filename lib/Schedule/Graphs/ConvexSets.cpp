@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Graphs/ConvexSets.h"
+#include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
 #include "CommSched/Schedule/Graphs/ContractedGraph.h"
 

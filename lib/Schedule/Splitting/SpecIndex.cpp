@@ -13,10 +13,6 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-//===----------------------------------------------------------------------===//
-// PairIndex
-//===----------------------------------------------------------------------===//
-
 void PairIndex::sort() {
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());

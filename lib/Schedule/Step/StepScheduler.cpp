@@ -241,3 +241,37 @@ schedule::sketchStepInOrders(const Problem &problem,
                              const StepSchedulerOptions &options) {
   return sketch(problem, options, /*mayReorder=*/true);
 }
+
+StepCache::Key StepCache::makeKey(const Problem &problem,
+                                  const StepSchedulerOptions &options,
+                                  bool isRepeated) {
+  Key key;
+  problem.appendTo(key);
+  const Contention &contention = options.contention;
+  auto append = [&](auto... numbers) {
+    (key.push_back(static_cast<int64_t>(numbers)), ...);
+  };
+  append(options.limitBytes, options.slackPercent, options.maxDistance,
+         options.effort, isRepeated, contention.exclusive.size(),
+         contention.links.size(), contention.slowdownPpm.size());
+  for (auto [a, b] : contention.exclusive)
+    append(a, b);
+  key.insert(key.end(), contention.links.begin(), contention.links.end());
+  key.insert(key.end(), contention.slowdownPpm.begin(),
+             contention.slowdownPpm.end());
+  return key;
+}
+
+std::optional<StepSchedule> StepCache::find(const Key &key) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto it = schedules.find(key);
+  return it == schedules.end() ? std::nullopt : std::optional(it->second);
+}
+
+void StepCache::keep(Key key, const StepSchedule &schedule) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (key.size() > maxNumbers - numNumbers)
+    return;
+  numNumbers += key.size();
+  schedules.emplace(std::move(key), schedule);
+}

@@ -11,7 +11,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
-#include "CommSched/Analysis/Problem/Transport.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"

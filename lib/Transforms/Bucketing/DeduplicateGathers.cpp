@@ -8,7 +8,7 @@
 
 #include "DeduplicateGathers.h"
 #include "../PassSupport.h"
-#include "CommSched/Analysis/Fsdp/EqualGathers.h"
+#include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 using namespace mlir;

@@ -16,10 +16,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
-
 static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
                                 ArrayRef<Operation *> absorbedCasts) {
   SmallPtrSet<Operation *, 8> casts(absorbedCasts.begin(), absorbedCasts.end());

@@ -106,10 +106,6 @@ MergedCollective mergeElementWise(RewriterBase &rewriter,
 MergedCollective coalesceCollectives(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
 
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
-
 /// A view of `tensor`, of static shape, as a tensor of one dimension.
 Value flatten(OpBuilder &builder, Location location, Value tensor);
 
@@ -121,10 +117,6 @@ Value unflatten(OpBuilder &builder, Location location, Value flat,
 /// other.
 SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
                                  ArrayRef<MergeMember> members);
-
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
 
 /// The locations of `members`, fused.
 Location fuseLocations(ArrayRef<Operation *> members);

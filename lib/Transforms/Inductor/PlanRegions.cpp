@@ -9,7 +9,6 @@
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/Graphs/ConvexSets.h"
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "Regions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -9,7 +9,7 @@
 #include "../MemoryBudget.h"
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MemorySearch.h"

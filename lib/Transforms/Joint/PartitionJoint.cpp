@@ -16,7 +16,6 @@
 #include "MemorySearch.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
-#include "SavedValuesAgreement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 

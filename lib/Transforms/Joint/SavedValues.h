@@ -24,6 +24,8 @@
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/Split.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
 
@@ -83,6 +85,17 @@ FailureOr<T> unwrap(const JointFunction &joint,
   }
   return std::move(std::get<T>(result));
 }
+
+/// Writes `commsched.saved_values` on each of the joint functions of `module`
+/// that holds collectives: of the proposals in the files (SavedValues.h; one a
+/// rank, in the order of ranks), the one that takes least bytes on the rank
+/// where it takes most, of equal ones the first. Functions without collectives
+/// stay as they are, with a remark. Emits an error if a file cannot be read,
+/// lacks a function that holds collectives or has one that is not in
+/// `functions`, or if two files list different values.
+LogicalResult agreeOnSavedValues(ModuleOp module,
+                                 ArrayRef<func::FuncOp> functions,
+                                 ArrayRef<std::string> paths);
 
 } // namespace mlir::commsched
 

@@ -8,7 +8,7 @@
 
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "MemorySearch.h"
 #include "mlir/IR/Threading.h"

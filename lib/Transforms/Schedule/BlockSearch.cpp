@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduler.h"
-#include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"

@@ -27,10 +27,6 @@ using schedule::ImplementationSchedule;
 using schedule::NodeId;
 using schedule::Problem;
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 struct ChooseImplementations

@@ -10,7 +10,7 @@
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Report/ExposureText.h"
+#include "CommSched/Report/StepReport.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- DumpProblem.cpp - Pass that writes scheduling problems -------------===//
+//===- DumpProblem.cpp - Passes that write problems and programs ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,6 +14,7 @@
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_DUMPPROBLEM
+#define GEN_PASS_DEF_EXPORTJSON
 #include "CommSched/Transforms/Passes.h.inc"
 } // namespace mlir::commsched
 
@@ -36,6 +37,19 @@ struct DumpProblem : mlir::commsched::impl::DumpProblemBase<DumpProblem> {
   }
 
   void runOnOperation() override;
+};
+
+struct ExportJson : mlir::commsched::impl::ExportJsonBase<ExportJson> {
+  using ExportJsonBase::ExportJsonBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    markAllAnalysesPreserved();
+    if (failed(writeOutputFile(
+            module.getLoc(), file, "the program",
+            [&](raw_ostream &os) { writeProgram(os, module); })))
+      signalPassFailure();
+  }
 };
 
 } // namespace

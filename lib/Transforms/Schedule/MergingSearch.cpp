@@ -24,10 +24,6 @@ using schedule::ScheduleOrigin;
 using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
 
-//===----------------------------------------------------------------------===//
-// Merged programs
-//===----------------------------------------------------------------------===//
-
 Result<StepSchedule>
 mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
                                 StepSolver solver,

@@ -8,7 +8,7 @@
 
 #include "SplitRewrite.h"
 
-#include "CommSched/Dialect/Destinations.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -9,7 +9,7 @@
 #include "SplitChoice.h"
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "SplitRewrite.h"
 #include "llvm/ADT/IntEqClasses.h"

@@ -10,9 +10,8 @@
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/Destinations.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

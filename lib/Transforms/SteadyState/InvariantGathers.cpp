@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InvariantGathers.h"
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "LoopPipeliner.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 

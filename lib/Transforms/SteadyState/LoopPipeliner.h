@@ -14,7 +14,9 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPPIPELINER_H
 #define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPPIPELINER_H
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "LoopScheduler.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::commsched {
 
@@ -49,6 +51,41 @@ struct LoopChanges {
 FailureOr<LoopChanges> pipelineLoops(func::FuncOp function,
                                      const LoopPipeliningOptions &options,
                                      OperationCosts &costs);
+
+/// A copy of a loop, behind it, with gathers in front of the copy.
+struct HoistedGathers {
+  scf::ForOp loop;
+  /// The operations between the loop and its copy.
+  SmallVector<Operation *> moved;
+  int64_t numGathers = 0;
+  /// What they take, one after the other, in nanoseconds.
+  int64_t timeNs = 0;
+  /// What is live while the copy runs, and was not while the loop ran.
+  int64_t bytes = 0;
+
+  /// Erases the copy and what is in front of it.
+  void erase();
+
+  /// Emits the remark `GathersHoisted` on what the iterations take; before, if
+  /// they were within the limit with their gathers.
+  void remark(Location location, StringRef function,
+              std::optional<int64_t> beforeNs, int64_t afterNs) const;
+};
+
+/// The operations of the body that access memory that operations of this or of
+/// another iteration write, or that nothing that communicates may cross: they
+/// stay in the loop. All, if the loop has no LoopProblem. Linear in the
+/// operations of the loop.
+FailureOr<DenseSet<Operation *>> findTied(scf::ForOp loop,
+                                          OperationCosts &costs);
+
+/// Copies the loop, and moves gathers of what no iteration changes, such as
+/// those of parameters in a loop over micro-batches, in front of the copy, with
+/// the operations that make what they send. None, and no copy, if there are no
+/// such gathers. What findTied() returns stays. The loop must have an
+/// iteration. Linear in its operations.
+FailureOr<std::optional<HoistedGathers>>
+copyWithoutInvariantGathers(scf::ForOp loop, OperationCosts &costs);
 
 } // namespace mlir::commsched
 

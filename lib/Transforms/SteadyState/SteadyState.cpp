@@ -12,7 +12,6 @@
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "CyclicPass.h"
 #include "SteadyFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,10 +24,6 @@ namespace mlir::commsched {
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "../Schedule/SchedulingPass.h"
 #include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"
 #include "InlinedCalls.h"

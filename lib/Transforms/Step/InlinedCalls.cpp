@@ -8,8 +8,6 @@
 
 #include "InlinedCalls.h"
 #include "../AssumedFusion.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"

@@ -7,9 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinedFunction.h"
-#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -9,7 +9,6 @@
 #include "MicroBatches.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "InlinedCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

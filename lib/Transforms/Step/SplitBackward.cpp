@@ -11,7 +11,6 @@
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "JoinedFunction.h"
 #include "mlir/IR/IRMapping.h"

@@ -9,11 +9,15 @@
 // Builds the joint graph of a function that holds a forward and its backward,
 // and leads from the graph's nodes back to the function's values.
 //
+// Checks of the values that a block offloads, in joint functions and in
+// forwards: the copy on the host takes the place of the value in the backward.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_JOINT_JOINTFUNCTION_H
 #define COMMSCHED_ANALYSIS_JOINT_JOINTFUNCTION_H
 
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Partition/JointGraph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -75,6 +79,19 @@ private:
   SmallVector<StringAttr> names;
   int64_t numForwardOutputs = 0;
 };
+
+/// Emits an error for the first `commsched.offload` of `block` with an operand
+/// whose storage a later operation writes: the copy differs from the value. A
+/// note is at that operation. Storages that memrefs reach are not checked, as
+/// it is not known which of them are the same memory. `storages` are those of
+/// the block. Linear in the operations, operands and effects of the block.
+LogicalResult verifyOffloadedUnchanged(Block &block,
+                                       const StorageAnalysis &storages);
+
+/// Emits an error for the first `commsched.offload` of `block` with an operand
+/// that an operation makes which is tagged `must_recompute`: the copy on the
+/// host is saved. A note is at that operation.
+LogicalResult verifyOffloadedPolicies(Block &block);
 
 } // namespace mlir::commsched
 

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H
 #define COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H
 
-#include "mlir/IR/Operation.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 namespace mlir::commsched {
 
@@ -29,9 +29,8 @@ enum class CommunicationEffect {
   /// A blocking collective, described by `CollectiveOpInterface`.
   Blocking,
   /// Communicates, or may, in a way that no interface describes: an effect on
-  /// the
-  /// communication resource without an interface, unknown effects, an effect on
-  /// a resource of another dialect, or collectives in a region.
+  /// the communication resource without an interface, unknown effects, an
+  /// effect on a resource of another dialect, or collectives in a region.
   Unknown,
 };
 
@@ -50,6 +49,15 @@ Operation *findCollective(Operation *op);
 /// Whether `collective`, a CollectiveOpInterface, is a send or a receive: its
 /// counterpart is another operation, which runs once.
 bool isPointToPoint(Operation *collective);
+
+/// Whether gloo carries out `collective`.
+bool isCarriedByGloo(CollectiveOpInterface collective);
+
+/// The bytes that the backend of the group allocates for `collective` until it
+/// is waited for, beside what that sends and delivers. PyTorch's gloo copies
+/// what it gathers and scatters, and packs the tensors of one all-reduce; what
+/// others take is not known, and 0. 0 for sizes that are not known, too.
+int64_t getTransportBytes(CollectiveOpInterface collective);
 
 } // namespace mlir::commsched
 

@@ -66,10 +66,6 @@ private:
       chunkCosts;
 };
 
-//===----------------------------------------------------------------------===//
-// Equal chunks
-//===----------------------------------------------------------------------===//
-
 /// Whether all chunks of `value` are equal when it is divided as `split` says,
 /// such as those of a tensor that is filled with one number: an axis of the
 /// operation that gives it has no place in an operand, or only in such values.

@@ -11,10 +11,15 @@
 // c10/core/AllocatorConfig.h of PyTorch 2.13 with default settings:
 // docs/guide/allocator.md lists the rules, and what is left out.
 //
+// Replays the allocations and frees of an order with the model of PyTorch's
+// caching allocator.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_ALLOCATOR_CACHINGALLOCATOR_H
 #define COMMSCHED_SCHEDULE_ALLOCATOR_CACHINGALLOCATOR_H
+
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <array>
 #include <cstdint>
@@ -137,6 +142,29 @@ private:
   std::set<std::pair<int64_t, BlockId>> inUse;
   int64_t reserved = 0;
 };
+
+/// What the allocator takes from the device for an order.
+struct ReservedMemory {
+  /// In all: segments are not given back.
+  int64_t reservedBytes = 0;
+  /// The part of it that is not live at the peak of live bytes: what rounding,
+  /// segments that are not full, and gaps between blocks cost.
+  int64_t fragmentationBytes = 0;
+};
+
+/// Replays `order` in an allocator that has nothing reserved. Buffers that are
+/// live from the start come first, in the order of their indices; then every
+/// operation allocates its buffers in that order when the compute stream issues
+/// it, and frees those that simulateMemory() frees. What a collective uses is
+/// free for others when it has ended by `timeline`, that of the order. Buffers
+/// of no bytes take nothing.
+///
+/// Error: as simulateMemory(), or the sizes do not fit 64 bits once they are
+/// rounded. O((nodes + buffers) * log buffers + uses).
+Result<ReservedMemory> replayAllocations(const Problem &problem,
+                                         const Order &order,
+                                         const Timeline &timeline,
+                                         SegmentKind kind);
 
 } // namespace mlir::commsched::schedule
 

@@ -13,12 +13,18 @@
 // Pipelining Algorithm", 1997). The step scheduler then orders the rotated
 // period like any other program.
 //
+// Chooses how the collectives of a program that repeats are carried out,
+// together with its schedule: what is exposed in a repetition alone may be
+// hidden by another one, where the tax of an implementation counts instead of
+// its time.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H
 #define COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H
 
 #include "CommSched/Schedule/Cyclic/Period.h"
+#include "CommSched/Schedule/Implementations/Implementations.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 
 namespace mlir::commsched::schedule {
@@ -60,6 +66,30 @@ Result<CyclicSchedule> measureCyclic(const CyclicProblem &problem,
 /// O((nodes + dependences + uses) log nodes + effort), some dozens of times.
 Result<CyclicSchedule> scheduleCyclic(const CyclicProblem &problem,
                                       const CyclicSchedulerOptions &options);
+
+struct CyclicImplementationSchedule {
+  ImplementationChoice choice;
+  /// Of the problem with the choice.
+  CyclicSchedule schedule;
+};
+
+/// Returns `problem` with the choice: withImplementations() of its body.
+Result<CyclicProblem>
+withImplementations(const CyclicProblem &problem,
+                    const Implementations &implementations,
+                    const ImplementationChoice &choice);
+
+/// Chooses implementations and a schedule: scheduleImplementations() for the
+/// period of the schedule with the first ones, and a schedule for its choice.
+/// The result is the best that was found, by rank(), the first implementations
+/// with scheduleCyclic() included; of equals those. The contention of `options`
+/// is one for the streams of all implementations. Error: that of
+/// withImplementations() for the first ones, or of scheduleCyclic(). As long as
+/// a few calls of both.
+Result<CyclicImplementationSchedule>
+scheduleImplementations(const CyclicProblem &problem,
+                        const Implementations &implementations,
+                        const CyclicSchedulerOptions &options);
 
 } // namespace mlir::commsched::schedule
 

@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
 #define COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
 
-#include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 

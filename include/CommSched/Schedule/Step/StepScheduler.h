@@ -18,9 +18,15 @@
 #define COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
 
 #include "CommSched/Schedule/Model/Objective.h"
-#include "CommSched/Schedule/Step/StepCache.h"
+#include "CommSched/Schedule/Model/Problem.h"
+
+#include <map>
+#include <mutex>
+#include <optional>
 
 namespace mlir::commsched::schedule {
+
+class StepCache;
 
 /// The slack counts where it makes the step longer by no more than a
 /// thousandth.
@@ -118,6 +124,36 @@ Result<StepSchedule> sketchStep(const Problem &problem,
 /// constructed for their compute orders.
 Result<StepSchedule> sketchStepInOrders(const Problem &problem,
                                         const StepSchedulerOptions &options);
+
+/// Keeps what the step scheduler found, for problems that are solved several
+/// times: loops with the same body, or the same loop in several trials.
+/// Schedules by all that they depend on, so that a schedule is the same with
+/// and without a cache. Threads may share one.
+class StepCache {
+public:
+  /// A problem with the options of the scheduler, as numbers. Equal keys are
+  /// keys of equal problems, down to the order in which they were built.
+  using Key = std::vector<int64_t>;
+
+  /// `isRepeated`: as of a round of the scheduler. O(nodes + dependences +
+  /// buffers + uses).
+  static Key makeKey(const Problem &problem,
+                     const StepSchedulerOptions &options, bool isRepeated);
+
+  /// Returns what was kept for `key`. O(key * log of the schedules).
+  std::optional<StepSchedule> find(const Key &key) const;
+
+  /// Keeps a schedule, while there is space.
+  void keep(Key key, const StepSchedule &schedule);
+
+private:
+  /// Of all keys together: 64 MiB.
+  static constexpr size_t maxNumbers = 1 << 23;
+
+  mutable std::mutex mutex;
+  std::map<Key, StepSchedule> schedules;
+  size_t numNumbers = 0;
+};
 
 } // namespace mlir::commsched::schedule
 
