@@ -16,6 +16,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ScopedPrinter.h"
 
@@ -97,8 +98,29 @@ static bool isUnused(BlockArgument argument, Value next) {
                        [&](Operation *user) { return user == op; }));
 }
 
+/// Takes what the loop carries in several arguments from the first of them, and
+/// passes the others on. Returns whether there are any.
+static bool shareEqual(scf::ForOp loop) {
+  llvm::SmallDenseMap<std::pair<Value, Value>, unsigned> firsts;
+  bool isAnyShared = false;
+  MutableArrayRef<OpOperand> yielded = *loop.getYieldedValuesMutable();
+  for (OpOperand &value : yielded) {
+    unsigned index = value.getOperandNumber();
+    auto [first, isNew] =
+        firsts.try_emplace({loop.getInitArgs()[index], value.get()}, index);
+    if (isNew)
+      continue;
+    BlockArgument argument = loop.getRegionIterArg(index);
+    argument.replaceAllUsesWith(loop.getRegionIterArg(first->second));
+    loop.getResult(index).replaceAllUsesWith(loop.getResult(first->second));
+    value.set(argument);
+    isAnyShared = true;
+  }
+  return isAnyShared;
+}
+
 scf::ForOp mlir::commsched::dropUnused(scf::ForOp loop) {
-  bool isAnyUnused = false;
+  bool isAnyUnused = shareEqual(loop);
   for (auto [value, argument, result] :
        llvm::zip_equal(*loop.getYieldedValuesMutable(),
                        loop.getRegionIterArgs(), loop.getResults()))

@@ -32,7 +32,7 @@ struct CountedLoop {
 CountedLoop dropPassedOn(scf::ForOp loop);
 
 /// Replaces the loop by one without the values that neither an iteration nor
-/// what follows uses, if there are any.
+/// what follows uses, and with one for those that are always equal.
 scf::ForOp dropUnused(scf::ForOp loop);
 
 /// The operations that make the bounds and the step of the loop, each once.
