@@ -167,9 +167,8 @@ static LogicalResult flattenRegions(func::FuncOp function,
     else if (*count > 0)
       unrollFully(cast<scf::WhileOp>(op), *count);
     else
-      return op->emitError("cannot be exported: it communicates, and with "
-                           "no iteration, by '")
-             << tripCountAttrName << "', it has no results";
+      return op->emitError("cannot be exported: it communicates, and without "
+                           "an iteration it has no results");
   }
   return success();
 }

@@ -15,6 +15,8 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -39,15 +41,52 @@ RegionUse mlir::commsched::getRegionUse(Operation *op) {
                                           : RegionUse::Unknown;
 }
 
+constexpr int64_t mostIterations = std::numeric_limits<int64_t>::max();
+
+static int64_t clampCount(const APInt &count) {
+  return count.isIntN(63) ? static_cast<int64_t>(count.getZExtValue())
+                          : mostIterations;
+}
+
+/// Iterations from one bound to another; none when they are not static.
+static std::optional<int64_t> countTrips(OpFoldResult low, OpFoldResult high,
+                                         OpFoldResult step) {
+  std::optional<int64_t> constantStep = getConstantIntValue(step);
+  std::optional<APInt> count;
+  if (constantStep && *constantStep > 0)
+    count = constantTripCount(
+        low, high, step, /*isSigned=*/true,
+        [](Value, Value, bool) -> std::optional<llvm::APSInt> {
+          return std::nullopt;
+        });
+  return count ? std::optional(clampCount(*count)) : std::nullopt;
+}
+
+/// Iterations of a loop whose condition compares what its body adds to.
+static std::optional<int64_t> getStaticCount(scf::WhileOp loop) {
+  scf::ConditionOp condition = loop.getConditionOp();
+  auto compare = condition.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto counter = compare ? dyn_cast<BlockArgument>(compare.getLhs()) : nullptr;
+  if (!counter || counter.getOwner() != loop.getBeforeBody() ||
+      compare.getPredicate() != arith::CmpIPredicate::slt)
+    return std::nullopt;
+  unsigned index = counter.getArgNumber();
+  Value next = loop.getYieldOp()->getOperand(index);
+  auto sum = next.getDefiningOp<arith::AddIOp>();
+  auto added = sum ? dyn_cast<BlockArgument>(sum.getLhs()) : nullptr;
+  if (!added || added.getOwner() != loop.getAfterBody() ||
+      condition.getArgs()[added.getArgNumber()] != counter)
+    return std::nullopt;
+  return countTrips(loop.getInits()[index], compare.getRhs(), sum.getRhs());
+}
+
 /// Iterations of `loop`, over all its dimensions; none when they are not
 /// static.
 static std::optional<int64_t> getStaticCount(LoopLikeOpInterface loop) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  auto clamp = [](const APInt &count) {
-    return count.isIntN(63) ? static_cast<int64_t>(count.getZExtValue()) : most;
-  };
+  if (auto counting = dyn_cast<scf::WhileOp>(loop.getOperation()))
+    return getStaticCount(counting);
   if (std::optional<APInt> count = loop.getStaticTripCount())
-    return clamp(*count);
+    return clampCount(*count);
   std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds();
   std::optional<SmallVector<OpFoldResult>> upper = loop.getLoopUpperBounds();
   std::optional<SmallVector<OpFoldResult>> steps = loop.getLoopSteps();
@@ -55,18 +94,11 @@ static std::optional<int64_t> getStaticCount(LoopLikeOpInterface loop) {
     return std::nullopt;
   int64_t iterations = 1;
   for (auto [low, high, step] : llvm::zip_equal(*lower, *upper, *steps)) {
-    std::optional<int64_t> constantStep = getConstantIntValue(step);
-    std::optional<APInt> count;
-    if (constantStep && *constantStep > 0)
-      count = constantTripCount(
-          low, high, step, /*isSigned=*/true,
-          [](Value, Value, bool) -> std::optional<llvm::APSInt> {
-            return std::nullopt;
-          });
+    std::optional<int64_t> count = countTrips(low, high, step);
     if (!count)
       return std::nullopt;
-    if (llvm::MulOverflow(iterations, clamp(*count), iterations))
-      iterations = most;
+    if (llvm::MulOverflow(iterations, *count, iterations))
+      iterations = mostIterations;
   }
   return iterations;
 }
