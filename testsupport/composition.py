@@ -31,6 +31,7 @@ ACCUMULATE = "commsched-accumulate-gradients"
 
 # By name of a feature: a pass that runs before the pipeline, or an option of it.
 PASSES = {
+    "commsched-order-collectives": "func.func(commsched-order-collectives)",
     "commsched-partition-joint": "commsched-partition-joint",
     ACCUMULATE: f"{ACCUMULATE}{{micro-batches=2 memory-budget=4KiB}}",
     "commsched-set-costs": "commsched-set-costs{target=b200}",

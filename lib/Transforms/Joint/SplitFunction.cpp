@@ -206,6 +206,7 @@ OwningOpRef<func::FuncOp> mlir::commsched::joinHalves(func::FuncOp joint,
                            ? halves.forward
                            : halves.backward,
                        call.getCallee());
+  renumberCollectives(*step);
   return step;
 }
 

@@ -114,6 +114,19 @@ void BodyInliner::inlineCall(func::CallOp call, func::FuncOp callee,
   call.erase();
 }
 
+void mlir::commsched::renumberCollectives(func::FuncOp function) {
+  Builder builder(function.getContext());
+  function.walk([&](Block *block) {
+    int64_t next = 0;
+    for (Operation &op : *block)
+      if (std::optional<int64_t> order = getCollectiveOrder(&op)) {
+        if (*order < next)
+          op.setDiscardableAttr(orderAttrName, builder.getI64IntegerAttr(next));
+        next = std::max(*order, next) + 1;
+      }
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // A function that calls its parts
 //===----------------------------------------------------------------------===//
@@ -227,6 +240,7 @@ SmallVector<func::FuncOp> StepMerger::merge(
         [&](func::CallOp call) { pending.push_back({call, replaced.size()}); });
     std::reverse(pending.begin() + first, pending.end());
   }
+  renumberCollectives(step);
   return parts.takeVector();
 }
 

@@ -93,6 +93,10 @@ private:
   function_ref<void(func::CallOp)> visitCall;
 };
 
+/// Lets collectives of a block that come from several callees, whose order is
+/// fixed in each, follow each other in the order of the block.
+void renumberCollectives(func::FuncOp function);
+
 /// Replaces the calls in `step` by what they call, and calls in that, where the
 /// callee hasLoneBlock(). Arguments of the step that no call before took get
 /// from a callee what the step does not say of them. Calls `explainKept` for

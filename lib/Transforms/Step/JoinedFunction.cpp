@@ -150,5 +150,6 @@ func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
   for (auto [call, part, prefix] :
        llvm::zip_equal(calls, join.parts, join.prefixes))
     inliner.inlineCall(call, part, prefix);
+  renumberCollectives(function);
   return function;
 }

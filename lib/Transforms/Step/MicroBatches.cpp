@@ -338,6 +338,7 @@ func::FuncOp MicroBatches::create(StringRef name, const SymbolTable &symbols) {
       inliner.inlineCall(call, callee,
                          (callee.getSymName() + "." + Twine(number)).str());
     }
+  renumberCollectives(function);
   return function;
 }
 
