@@ -170,6 +170,7 @@ static LogicalResult flattenRegions(func::FuncOp function,
       return op->emitError("cannot be exported: it communicates, and without "
                            "an iteration it has no results");
   }
+  renumberCollectives(function);
   return success();
 }
 
