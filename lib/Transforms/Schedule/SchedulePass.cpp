@@ -47,7 +47,9 @@ static FailureOr<LoopChanges> overlapLoops(func::FuncOp function,
   pipelining.hoistsGathers = options.hoistsGathers;
   pipelining.isTrial = options.isTrial;
   pipelining.cache = options.cache.get();
-  FailureOr<LoopChanges> changes = pipelineLoops(function, pipelining, costs);
+  FailureOr<LoopChanges> changes =
+      options.isTrial ? pipelineLoops(function, pipelining, costs)
+                      : pipelineLoopsWithin(function, pipelining, costs);
   if (succeeded(changes))
     changes->any |= renewAssumedFusion(function, costs);
   return changes;

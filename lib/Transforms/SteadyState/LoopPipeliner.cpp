@@ -227,9 +227,10 @@ void LoopPipeliner::readLimit(Operation *loop) {
   Block &body = loop->getRegions().back().front();
   int64_t limitBytes = getLimitBytes(
       function, body, simulateBlockMemory(body).peakBytes, options.budget);
-  insideBytes = limitBytes == unlimited
-                    ? unlimited
-                    : limitBytes - computeCountedBytes(body);
+  insideBytes =
+      limitBytes == unlimited
+          ? unlimited
+          : limitBytes - computeCountedBytes(body) - options.withheldBytes;
 }
 
 FailureOr<std::optional<ScheduledLoop>>

@@ -32,6 +32,8 @@ struct LoopPipeliningOptions : LoopSchedulingOptions {
   bool mergesGathers = true;
   /// Of how many iterations loops are unrolled where that is shorter.
   int32_t unroll = 0;
+  /// Of what the budget leaves to a loop, so many bytes are not used.
+  int64_t withheldBytes = 0;
   /// Whether the function is a copy, of which no remark speaks.
   bool isTrial = false;
 };
@@ -47,10 +49,17 @@ struct LoopChanges {
 };
 
 /// Overlaps the iterations of these loops where that makes them shorter. Emits
-/// remarks.
+/// remarks. A loop may take more than its schedule says, such as copies of what
+/// it starts with.
 FailureOr<LoopChanges> pipelineLoops(func::FuncOp function,
                                      const LoopPipeliningOptions &options,
                                      OperationCosts &costs);
+
+/// The same where the function then takes no more than the budget, or than
+/// before, as copies of it tell.
+FailureOr<LoopChanges> pipelineLoopsWithin(func::FuncOp function,
+                                           LoopPipeliningOptions options,
+                                           OperationCosts &costs);
 
 /// A copy of a loop, behind it, with gathers in front of the copy.
 struct HoistedGathers {

@@ -6,7 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../MemoryBudget.h"
 #include "../PassSupport.h"
+#include "../Trial.h"
+#include "CommSched/Support/Unlimited.h"
 #include "CyclicPass.h"
 #include "LoopPipeliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,6 +21,57 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+/// The bytes to withhold from the loops, so that the function takes no more
+/// than `mostBytes`. None if it takes more in all trials, after a remark.
+static FailureOr<std::optional<int64_t>>
+findWithheldBytes(func::FuncOp function, LoopPipeliningOptions options,
+                  int64_t mostBytes, OperationCosts &costs) {
+  OwningOpRef<ModuleOp> trials = createTrialModule(function);
+  options.isTrial = true;
+  int64_t excessBytes = 0;
+  constexpr int32_t maxTrials = 4;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    options.withheldBytes += excessBytes;
+    func::FuncOp copy = function.clone();
+    trials->push_back(copy);
+    if (failed(pipelineLoops(copy, options, costs)))
+      return failure();
+    excessBytes = simulateBlockMemory(copy.front()).peakBytes - mostBytes;
+    if (excessBytes <= 0)
+      return std::optional(options.withheldBytes);
+  }
+  if (areRemarksEnabled(function))
+    remark::missed(function.getLoc(),
+                   makeRemark("LoopKept", function.getSymName()))
+        << ("its loops keep their iterations apart: the function would take " +
+            Twine(excessBytes) + " bytes more than the " + Twine(mostBytes) +
+            " that it may take")
+               .str();
+  return std::optional<int64_t>();
+}
+
+FailureOr<LoopChanges>
+mlir::commsched::pipelineLoopsWithin(func::FuncOp function,
+                                     LoopPipeliningOptions options,
+                                     OperationCosts &costs) {
+  if (!function.getBody().hasOneBlock() ||
+      getLoopsWithCollectives(function).empty())
+    return pipelineLoops(function, options, costs);
+  Block &body = function.front();
+  int64_t peakBytes = simulateBlockMemory(body).peakBytes;
+  int64_t mostBytes = std::max(
+      peakBytes, getLimitBytes(function, body, peakBytes, options.budget));
+  if (mostBytes != unlimited) {
+    FailureOr<std::optional<int64_t>> withheld =
+        findWithheldBytes(function, options, mostBytes, costs);
+    if (failed(withheld) || !*withheld)
+      return failed(withheld) ? FailureOr<LoopChanges>(failure())
+                              : LoopChanges();
+    options.withheldBytes = **withheld;
+  }
+  return pipelineLoops(function, options, costs);
+}
 
 namespace {
 
@@ -55,6 +109,6 @@ FailureOr<bool> PipelineLoops::rewrite() {
   pipelining.mergesGathers = mergeGathers;
   pipelining.unroll = unroll;
   FailureOr<LoopChanges> changes =
-      pipelineLoops(getOperation(), pipelining, *costs);
+      pipelineLoopsWithin(getOperation(), std::move(pipelining), *costs);
   return failed(changes) ? FailureOr<bool>(failure()) : changes->any;
 }
