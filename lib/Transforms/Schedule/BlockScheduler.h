@@ -66,6 +66,8 @@ struct SchedulingOptions {
   bool overlapsLoops = false;
   /// Whether these loops lose gathers of what no iteration changes.
   bool hoistsGathers = true;
+  /// Whether copies tell first what the function takes with that.
+  bool triesLoops = true;
   /// Whether the function is a copy, of which no remark speaks.
   bool isTrial = false;
   /// Whether schedules are only compared with others, so that less time is

@@ -48,8 +48,8 @@ static FailureOr<LoopChanges> overlapLoops(func::FuncOp function,
   pipelining.isTrial = options.isTrial;
   pipelining.cache = options.cache.get();
   FailureOr<LoopChanges> changes =
-      options.isTrial ? pipelineLoops(function, pipelining, costs)
-                      : pipelineLoopsWithin(function, pipelining, costs);
+      options.triesLoops ? pipelineLoopsWithin(function, pipelining, costs)
+                         : pipelineLoops(function, pipelining, costs);
   if (succeeded(changes))
     changes->any |= renewAssumedFusion(function, costs);
   return changes;
@@ -70,6 +70,7 @@ public:
         pricing(std::move(pricing)), trials(createTrialModule(function)),
         peakBytes(simulateBlockMemory(function.front()).peakBytes) {
     this->options.isTrial = true;
+    this->options.triesLoops = false;
     given.cache = this->options.cache = std::make_shared<schedule::StepCache>();
   }
 
@@ -310,6 +311,7 @@ FailureOr<SchedulingOptions> BudgetTrials::choose() {
     return chosen;
   }
   chosen.hoistsGathers = best < budgets.size();
+  chosen.triesLoops = !isWithin(attempts[best]);
   if (best % budgets.size() != own)
     remarkLess(attempts[best], attempts[own]);
   chosen.budget = attempts[best].budget;
