@@ -30,9 +30,10 @@ findWithheldBytes(func::FuncOp function, LoopPipeliningOptions options,
   OwningOpRef<ModuleOp> trials = createTrialModule(function);
   options.isTrial = true;
   int64_t excessBytes = 0;
-  constexpr int32_t maxTrials = 4;
+  // Less by the excess, then by twice that, and so on: a loop may leave a part
+  // of its limit unused.
+  constexpr int32_t maxTrials = 8;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
-    options.withheldBytes += excessBytes;
     func::FuncOp copy = function.clone();
     trials->push_back(copy);
     if (failed(pipelineLoops(copy, options, costs)))
@@ -40,6 +41,8 @@ findWithheldBytes(func::FuncOp function, LoopPipeliningOptions options,
     excessBytes = simulateBlockMemory(copy.front()).peakBytes - mostBytes;
     if (excessBytes <= 0)
       return std::optional(options.withheldBytes);
+    options.withheldBytes += std::min(excessBytes, unlimited >> maxTrials)
+                             << trial;
   }
   if (areRemarksEnabled(function))
     remark::missed(function.getLoc(),
@@ -65,9 +68,10 @@ mlir::commsched::pipelineLoopsWithin(func::FuncOp function,
   if (mostBytes != unlimited) {
     FailureOr<std::optional<int64_t>> withheld =
         findWithheldBytes(function, options, mostBytes, costs);
-    if (failed(withheld) || !*withheld)
-      return failed(withheld) ? FailureOr<LoopChanges>(failure())
-                              : LoopChanges();
+    if (failed(withheld))
+      return failure();
+    if (!*withheld)
+      return LoopChanges();
     options.withheldBytes = **withheld;
   }
   return pipelineLoops(function, options, costs);
