@@ -55,7 +55,6 @@ private:
   std::optional<std::string> findBadBytes();
   FailureOr<Replacement> fit(func::FuncOp joint, const PartitionNames &names,
                              int64_t callerBytes, OperationCosts &costs);
-  FailureOr<PartitionList> listPartitions(const JointFunction &working) const;
   LogicalResult prepare(PartitionHalves halves);
   LogicalResult writeOtherFrontiers();
   LogicalResult checkPeak(const Replacement &replacement,
@@ -118,16 +117,6 @@ std::optional<std::string> FitMemory::findBadBytes() {
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
-
-FailureOr<PartitionList>
-FitMemory::listPartitions(const JointFunction &working) const {
-  if (!working.getFunction()->hasAttr(savedValuesAttrName))
-    return PartitionList::create(working, collectives);
-  FailureOr<Split> split = splitAtSavedValues(working);
-  if (failed(split))
-    return failure();
-  return PartitionList::createFixed(working, std::move(*split));
-}
 
 /// A remark on each partition that was measured, the shortest bound first.
 static void remarkTrials(func::FuncOp joint,
@@ -192,7 +181,7 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
     return failure();
   if (areRemarksEnabled(joint))
     remarkAssumedSizes(joint.getSymName(), joint.getBody().front());
-  FailureOr<PartitionList> list = listPartitions(*working);
+  FailureOr<PartitionList> list = PartitionList::create(*working, collectives);
   if (failed(list))
     return failure();
   auto prepareHalves = [&](PartitionHalves halves) { return prepare(halves); };
@@ -219,8 +208,8 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   const PairSchedule &taken = best.point.schedule;
   if (!taken.isWithin(options.limitBytes)) {
     FailureOr<std::string> remedies = findBudgetRemedies(
-        *working, [&] { return listPartitions(*working); }, effort, costs,
-        prepareHalves, options, taken);
+        *working, [&] { return PartitionList::create(*working, collectives); },
+        effort, costs, prepareHalves, options, taken);
     if (failed(remedies))
       return failure();
     replacement.remedies = *remedies;

@@ -12,6 +12,7 @@
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Support/Unlimited.h"
 #include "MemorySearch.h"
+#include "PartitionPlan.h"
 #include "SavedValues.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
@@ -141,13 +142,21 @@ FailureOr<PartitionList> PartitionList::create(const JointFunction &joint,
                                                CollectivePolicy collectives) {
   PartitionList list(joint);
   const JointGraph &graph = joint.getGraph();
+  list.estimator =
+      std::make_unique<partition::StepEstimator>(graph, findStreams(joint));
+  if (joint.getFunction()->hasAttr(savedValuesAttrName)) {
+    FailureOr<Split> split = splitAtSavedValues(joint);
+    if (failed(split))
+      return failure();
+    list.fixed = list.add(savedValuesAttrName.str(), CollectivePolicy::Cost,
+                          std::move(*split));
+    return list;
+  }
   FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
   if (failed(classes))
     return failure();
   list.classes =
       std::make_unique<partition::Classification>(std::move(*classes));
-  list.estimator =
-      std::make_unique<partition::StepEstimator>(graph, findStreams(joint));
   list.shares = divideForward(graph, *list.classes);
   SmallVector<CollectivePolicy> policies = {collectives};
   bool hasGathers = llvm::is_contained(list.classes->isGatheredParameter, 1);
@@ -156,16 +165,6 @@ FailureOr<PartitionList> PartitionList::create(const JointFunction &joint,
                 CollectivePolicy::Recompute};
   for (CollectivePolicy policy : policies)
     list.addFamilies(policy);
-  return list;
-}
-
-PartitionList PartitionList::createFixed(const JointFunction &joint,
-                                         Split split) {
-  PartitionList list(joint);
-  list.estimator = std::make_unique<partition::StepEstimator>(
-      joint.getGraph(), findStreams(joint));
-  list.fixed = list.add(savedValuesAttrName.str(), CollectivePolicy::Cost,
-                        std::move(split));
   return list;
 }
 

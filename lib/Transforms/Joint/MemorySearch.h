@@ -46,14 +46,11 @@ struct ListedPartition {
 /// rises, for the early values of the forward first, which are saved longest.
 class PartitionList {
 public:
-  /// `joint`, whose costs are nanoseconds, must outlive the result. Emits an
-  /// error, at the operations at odds, if there is no partition.
+  /// `joint`, whose costs are nanoseconds, must outlive the result; if it names
+  /// what is saved, the list has that partition alone. Emits an error, at the
+  /// operations at odds, if there is no partition.
   static FailureOr<PartitionList>
   create(const JointFunction &joint, partition::CollectivePolicy collectives);
-
-  /// The list with that partition alone.
-  static PartitionList createFixed(const JointFunction &joint,
-                                   partition::Split split);
 
   /// Whether the graph is so small that looking at the whole list takes no
   /// time.

@@ -110,6 +110,8 @@ private:
                           std::vector<Replacement> &replacements);
   FailureOr<PartitionPlan> planWithinPeak(const JointFunction &working,
                                           OperationCosts &costs) const;
+  FailureOr<PartitionPlan>
+  planWithinFraction(const JointFunction &working) const;
   FailureOr<Split> choose(const JointFunction &working, OperationCosts &costs);
 
   /// The limit on the peak of forward and backward together, if there is one.
@@ -151,6 +153,8 @@ std::optional<std::string> PartitionJoint::findBadOption() {
     return makeOptionError(*this, memoryBudget, needsCut);
   if (strategy == PartitionStrategy::Default && fraction < 1)
     return makeOptionError(*this, activationMemoryBudget, needsCut);
+  if (proposals.empty() && proposals.getNumOccurrences() > 0)
+    return makeOptionError(*this, proposals, "is an empty list");
   if (!proposals.empty() && !propose.empty())
     return makeOptionError(*this, proposals,
                            "cannot be given beside 'propose'");
@@ -181,6 +185,11 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   return options;
 }
 
+/// Whether the function says what to save, as by option 'proposals'.
+static bool namesSavedValues(const JointFunction &working) {
+  return func::FuncOp(working.getFunction())->hasAttr(savedValuesAttrName);
+}
+
 /// The search of test-commsched-fit-memory, but for schedules.
 FailureOr<PartitionPlan>
 PartitionJoint::planWithinPeak(const JointFunction &working,
@@ -202,14 +211,30 @@ PartitionJoint::planWithinPeak(const JointFunction &working,
                        /*isOverBudget=*/bytes > *peakBytes};
 }
 
+/// What the function names itself, if it does, within the fraction or not.
+FailureOr<PartitionPlan>
+PartitionJoint::planWithinFraction(const JointFunction &working) const {
+  bool isNamed = namesSavedValues(working);
+  FailureOr<PartitionPlan> plan = PartitionPlan();
+  if (!isNamed || activationMemoryBudget < 1)
+    plan = planPartition(working, getPlanOptions());
+  if (failed(plan) || !isNamed)
+    return plan;
+  FailureOr<Split> split = splitAtSavedValues(working);
+  if (failed(split))
+    return failure();
+  plan->split = std::move(*split);
+  plan->bytes = computeSavedBytes(working.getGraph(), plan->split.saved);
+  plan->isOverBudget =
+      activationMemoryBudget < 1 && plan->bytes > plan->allowedBytes;
+  return plan;
+}
+
 FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
                                         OperationCosts &costs) {
   func::FuncOp function = working.getFunction();
-  if (function->hasAttr(savedValuesAttrName))
-    return splitAtSavedValues(working);
   FailureOr<PartitionPlan> plan =
-      peakBytes ? planWithinPeak(working, costs)
-                : planPartition(working, getPlanOptions());
+      peakBytes ? planWithinPeak(working, costs) : planWithinFraction(working);
   if (failed(plan))
     return failure();
   if (plan->markedNode != partition::noNode)
@@ -223,8 +248,10 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
   if (plan->isOverBudget)
     remark::missed(function.getLoc(),
                    makeRemark("PartitionOverBudget", function.getName()))
-        << (peakBytes ? "no partition's peak is within the budget"
-                      : "no partition saves as little as the budget")
+        << (namesSavedValues(working)
+                ? "the partition that is named is not within the budget"
+            : peakBytes ? "no partition's peak is within the budget"
+                        : "no partition saves as little as the budget")
         << remark::metric("AllowedBytes", plan->allowedBytes)
         << remark::metric("LeastBytes", plan->bytes);
   return std::move(plan->split);

@@ -84,7 +84,8 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     exposed time is worth the bytes to the budget's knapsack.
 
     `commsched.saved_values` on the function, the list of the names of the
-    values to save, replaces this decision.
+    values to save, replaces this decision; a remark says if that is over the
+    budget.
 
     Ranks whose sizes or times differ may partition a joint function
     differently, and then start different collectives. To make them agree, run
