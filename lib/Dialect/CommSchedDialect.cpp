@@ -63,7 +63,9 @@ struct CommSchedInliner : DialectInlinerInterface {
 
   bool isLegalToInline(Operation *op, Region *destination, bool wouldBeCloned,
                        IRMapping &mapping) const final {
-    return true;
+    // The numbers of a fixed order are those of one block.
+    return !op->hasAttr(orderAttrName) ||
+           !isa_and_present<FunctionOpInterface>(op->getParentOp());
   }
 };
 
