@@ -285,6 +285,17 @@ func.func @loop_keeps_what_its_body_reads(%x: !T, %n: index) -> !T {
   return %r : !T
 }
 
+// What no iteration uses gives its storage to w at once: x, a, r.
+// CHECK: "function":"loop_replaces_what_it_does_not_use",{{.*}}"peak_memory_bytes":12288,
+func.func @loop_replaces_what_it_does_not_use(%x: !T, %n: index) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %x) -> !T {
+    %w = commsched.compute "w"(%a) : (!T) -> !T
+    scf.yield %w : !T
+  }
+  return %a, %r : !T, !T
+}
+
 // It copies an argument that nobody lets go, and not one that may be freed: x,
 // y, r, w; y and s have one storage, and t is there when w is copied to r.
 // CHECK: "function":"loop_over_arguments",{{.*}}"peak_memory_bytes":16384,
@@ -401,6 +412,7 @@ func.func @update_in_a_region(%x: !T, %u: !v, %n: index) -> !T {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %r = scf.for %i = %n to %n step %n iter_args(%v = %x) -> !T {
     %t = tensor.insert_slice %u into %a[64] [64] [1] : !v into !T
+    commsched.compute "k"(%v, %t) : (!T, !T) -> ()
     scf.yield %t : !T
   }
   return %r : !T

@@ -10,6 +10,7 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -113,7 +114,9 @@ void StorageAnalysis::addArguments(Block &block) {
       continue;
     int32_t storage = allocate(argument, none, getSizedType(argument));
     storages[storage].freed = areReplaced || isFreeable(argument);
-    if (getRole(argument) == unshardedParamRole && argument.use_empty())
+    // What no iteration uses gives way, at once, to what takes its place.
+    if (argument.use_empty() &&
+        (areReplaced || getRole(argument) == unshardedParamRole))
       storages[storage].bytes = 0;
     place(argument, storage);
     // A loop may pass on what its body captures, and a caller one memref twice.
@@ -479,11 +482,17 @@ int64_t mlir::commsched::computeCountedBytes(Block &block) {
     return sumBytes(block.getParentOp()->getResults());
   int64_t sum = 0;
   StorageAnalysis storages(block);
+  bool areReplaced = replacesArguments(block);
   for (const Storage &storage : storages.getStorages()) {
     auto argument = dyn_cast<BlockArgument>(storage.root);
-    if (storage.producer == StorageAnalysis::none && argument &&
-        argument.getOwner() == &block &&
-        llvm::AddOverflow(sum, storage.bytes.value_or(0), sum))
+    if (storage.producer != StorageAnalysis::none || !argument ||
+        argument.getOwner() != &block)
+      continue;
+    int64_t bytes = storage.bytes.value_or(0);
+    // The block around counts it all the same.
+    if (areReplaced && argument.use_empty() && storage.hostBytes == 0)
+      bytes = getStaticBytes(getSizedType(argument)).value_or(0);
+    if (llvm::AddOverflow(sum, bytes, sum))
       return tooMany;
   }
   return sum;

@@ -502,6 +502,8 @@ class Generator:
             use(op, passed)
         elif passed.buffer.block is body:
             passed.buffer.stays = True
+        if carried and not buffer.users and not buffer.stays:
+            buffer.bytes = 0  # It gives way, at once, to what is passed on.
         return lines, passed
 
 

@@ -10,7 +10,7 @@ commsched.group @dp size(8)
 commsched.group @tp size(4)
 
 // CHECK-DAG: LoopPipelined | {{.*}}Function=partly | {{.*}}PeriodBoundNs=100, PeriodNsAfter=120, PeriodNsBefore=140,
-// CHECK-DAG: {"function":"partly",{{.*}}"step_time_ns":3890,{{.*}}"peak_memory_bytes":1310720,
+// CHECK-DAG: {"function":"partly",{{.*}}"step_time_ns":3890,{{.*}}"peak_memory_bytes":1048576,
 func.func @partly(%x: !t) -> (!t, !t) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
