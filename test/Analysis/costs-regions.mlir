@@ -53,6 +53,25 @@ func.func @loop_nest() {
   return
 }
 
+// Differences of bounds need not fit their type. A counter that wraps around does
+// not end where they say.
+func.func @narrow_counters() {
+  %least = arith.constant -128 : i8
+  %most = arith.constant 127 : i8
+  %c1 = arith.constant 1 : i8
+  %c100 = arith.constant 100 : i8
+  scf.for %i = %least to %most step %c1 : i8 {
+    "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
+  } {test.ns = 1275}
+  scf.for unsigned %i = %c1 to %c100 step %least : i8 {
+    "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
+  } {test.ns = 5}
+  scf.for %i = %least to %most step %c100 : i8 {
+    "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
+  } {test.ns = 15, commsched.trip_count = 3}
+  return
+}
+
 // 4 x (8 bytes read and 8 written): what is in a terminator counts, too.
 func.func @loop_with_slices(%x: tensor<2xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %0 = scf.forall (%i) in (4) shared_outs(%out = %y) -> tensor<8xf32> {
@@ -72,18 +91,9 @@ func.func @alternatives(%c: i1, %i: index) {
     "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
   } {test.ns = 9}
   scf.index_switch %i {test.ns = 8}
-  case 0 {
-    "other.pinned"() {commsched.runtime_ns = 8 : i64} : () -> ()
-    scf.yield
-  }
-  case 1 {
-    "other.pinned"() {commsched.runtime_ns = 2 : i64} : () -> ()
-    scf.yield
-  }
-  default {
-    "other.pinned"() {commsched.runtime_ns = 1 : i64} : () -> ()
-    scf.yield
-  }
+  case 0 { "other.pinned"() {commsched.runtime_ns = 8 : i64} : () -> () scf.yield }
+  case 1 { "other.pinned"() {commsched.runtime_ns = 2 : i64} : () -> () scf.yield }
+  default { "other.pinned"() {commsched.runtime_ns = 1 : i64} : () -> () scf.yield }
   return
 }
 

@@ -23,9 +23,10 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "llvm/ADT/APSInt.h"
+#include "llvm/ADT/APInt.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
 #include <limits>
 
 using namespace mlir;
@@ -48,18 +49,34 @@ static int64_t clampCount(const APInt &count) {
                           : mostIterations;
 }
 
-/// Iterations from one bound to another; none when they are not static.
+/// Iterations from one bound to another; none when they are not constants, or
+/// when the counter wraps around or stands still before it reaches the end.
 static std::optional<int64_t> countTrips(OpFoldResult low, OpFoldResult high,
-                                         OpFoldResult step) {
-  std::optional<int64_t> constantStep = getConstantIntValue(step);
-  std::optional<APInt> count;
-  if (constantStep && *constantStep > 0)
-    count = constantTripCount(
-        low, high, step, /*isSigned=*/true,
-        [](Value, Value, bool) -> std::optional<llvm::APSInt> {
-          return std::nullopt;
-        });
-  return count ? std::optional(clampCount(*count)) : std::nullopt;
+                                         OpFoldResult step,
+                                         bool isSigned = true) {
+  unsigned width = 0;
+  std::array<APInt, 3> numbers;
+  for (auto [number, bound] :
+       llvm::zip_equal(numbers, std::array{low, high, step})) {
+    std::optional<std::pair<APInt, bool>> constant =
+        getConstantAPIntValue(bound);
+    if (!constant)
+      return std::nullopt;
+    number = constant->first;
+    width = std::max(width, number.getBitWidth());
+  }
+  // Wide enough for the end of the last iteration.
+  for (APInt &number : numbers)
+    number = isSigned ? number.sext(width + 2) : number.zext(width + 2);
+  const auto &[first, end, by] = numbers;
+  if (first.sge(end))
+    return 0;
+  if (!by.isStrictlyPositive())
+    return std::nullopt;
+  APInt count = (end - first - 1).sdiv(by) + 1;
+  APInt last = first + count * by;
+  bool isReached = isSigned ? last.isSignedIntN(width) : last.isIntN(width);
+  return isReached ? std::optional(clampCount(count)) : std::nullopt;
 }
 
 /// Iterations of a loop whose condition compares what its body adds to.
@@ -85,8 +102,13 @@ static std::optional<int64_t> getStaticCount(scf::WhileOp loop) {
 static std::optional<int64_t> getStaticCount(LoopLikeOpInterface loop) {
   if (auto counting = dyn_cast<scf::WhileOp>(loop.getOperation()))
     return getStaticCount(counting);
-  if (std::optional<APInt> count = loop.getStaticTripCount())
-    return clampCount(*count);
+  auto counted = dyn_cast<scf::ForOp>(loop.getOperation());
+  // MLIR knows the end of some loops from their begin, which is no constant.
+  if (counted && !getConstantAPIntValue(counted.getLowerBound())) {
+    std::optional<APInt> count = counted.getStaticTripCount();
+    return count ? std::optional(clampCount(*count)) : std::nullopt;
+  }
+  const bool isSigned = !counted || !counted.getUnsignedCmp();
   std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds();
   std::optional<SmallVector<OpFoldResult>> upper = loop.getLoopUpperBounds();
   std::optional<SmallVector<OpFoldResult>> steps = loop.getLoopSteps();
@@ -94,7 +116,7 @@ static std::optional<int64_t> getStaticCount(LoopLikeOpInterface loop) {
     return std::nullopt;
   int64_t iterations = 1;
   for (auto [low, high, step] : llvm::zip_equal(*lower, *upper, *steps)) {
-    std::optional<int64_t> count = countTrips(low, high, step);
+    std::optional<int64_t> count = countTrips(low, high, step, isSigned);
     if (!count)
       return std::nullopt;
     if (llvm::MulOverflow(iterations, *count, iterations))

@@ -8,6 +8,7 @@
 
 #include "CountedLoop.h"
 
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -209,6 +210,11 @@ mlir::commsched::copyAsCountedLoop(scf::WhileOp loop,
 std::optional<std::string> mlir::commsched::findUnsupported(scf::ForOp loop) {
   if (loop.getUnsignedCmp())
     return "its bounds are compared without sign";
+  bool areConstant = llvm::all_of(
+      std::array{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+      [](Value bound) { return getConstantIntValue(bound).has_value(); });
+  if (areConstant && getTripCount(loop).source != TripCount::Source::Bounds)
+    return "its counter stands still or wraps around before it ends";
   for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
     auto argument = dyn_cast<BlockArgument>(value);
     // scheduleLoop() declines arguments of another number.

@@ -10,6 +10,7 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
@@ -179,10 +180,18 @@ void LoopPipeliner::remarkUnrolled(Location location,
 /// The number of iterations, if it is known; of very many, some.
 static std::optional<int64_t> getCount(scf::ForOp loop) {
   // Of more iterations only the number of periods differs.
-  constexpr uint64_t maxCount = 1 << 20;
-  if (std::optional<APInt> count = loop.getStaticTripCount())
-    return static_cast<int64_t>(count->getLimitedValue(maxCount));
-  return std::nullopt;
+  constexpr int64_t maxCount = 1 << 20;
+  TripCount trips = getTripCount(loop);
+  return trips.source == TripCount::Source::Bounds
+             ? std::optional(std::min(trips.count, maxCount))
+             : std::nullopt;
+}
+
+/// Whether the counter of the loop has the width for that number.
+static bool canCountTo(const ScheduledLoop &scheduled, int64_t number) {
+  Operation *op = scheduled.problem.getOperation(0);
+  Type type = op->getParentOfType<scf::ForOp>().getInductionVar().getType();
+  return type.isIndex() || llvm::isIntN(type.getIntOrFloatBitWidth(), number);
 }
 
 /// Why the schedule of a loop, of so many iterations if that is known, is not
@@ -206,7 +215,8 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
                         describeBound(scheduled.problem, scheduled.bound))
                            .str();
   if (!count) {
-    if (scheduled.findLeastCount())
+    if (std::optional<int64_t> least = scheduled.findLeastCount();
+        least && canCountTo(scheduled, *least))
       return std::nullopt;
     return ("an iteration takes " + Twine(before.periodNs) + ending).str();
   }

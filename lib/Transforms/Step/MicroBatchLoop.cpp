@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../SteadyState/LoopPipeliner.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -37,15 +38,16 @@ static bool callsParts(scf::ForOp loop, const SymbolTable &symbols) {
 }
 
 /// The iterations of a loop if it can be replaced by them.
-static std::optional<APInt> getUnrolledCount(scf::ForOp loop) {
-  bool areConstant = getConstantIntValue(loop.getLowerBound()) &&
-                     getConstantIntValue(loop.getUpperBound()) &&
-                     getConstantIntValue(loop.getStep());
-  return areConstant ? loop.getStaticTripCount() : std::nullopt;
+static std::optional<int64_t> getUnrolledCount(scf::ForOp loop) {
+  TripCount count = getTripCount(loop);
+  bool isKnown = count.source == TripCount::Source::Bounds &&
+                 getConstantIntValue(loop.getLowerBound()) &&
+                 getConstantIntValue(loop.getStep());
+  return isKnown ? std::optional(count.count) : std::nullopt;
 }
 
-static bool canUnroll(const std::optional<APInt> &count) {
-  return count && !count->isZero() && !count->ugt(mostMicroBatches);
+static bool canUnroll(std::optional<int64_t> count) {
+  return count && *count > 0 && *count <= mostMicroBatches;
 }
 
 bool mlir::commsched::hasKeptLoop(const AccumulatedStep &divided,
@@ -71,17 +73,16 @@ mlir::commsched::countMicroBatches(const AccumulatedStep &divided,
     auto loop = dyn_cast<scf::ForOp>(op);
     if (!loop || !callsParts(loop, symbols))
       continue;
-    std::optional<APInt> count = getUnrolledCount(loop);
+    std::optional<int64_t> count = getUnrolledCount(loop);
     if (!canUnroll(count)) {
-      decline(loop.getLoc(),
-              "the loop around its calls has " +
-                  (count ? Twine(count->getLimitedValue()) + " iterations"
-                         : Twine("no constant bounds")) +
-                  ", but must have from 1 to " + Twine(mostMicroBatches) +
-                  " iterations");
+      decline(loop.getLoc(), "the loop around its calls has " +
+                                 (count ? Twine(*count) + " iterations"
+                                        : Twine("no constant bounds")) +
+                                 ", but must have from 1 to " +
+                                 Twine(mostMicroBatches) + " iterations");
       return std::nullopt;
     }
-    most = std::max(most, static_cast<int64_t>(count->getZExtValue()));
+    most = std::max(most, *count);
   }
   if (most > 0)
     return most;
@@ -101,13 +102,12 @@ void mlir::commsched::unrollMicroBatches(Block &body,
     OpBuilder builder(loop);
     int64_t low = *getConstantIntValue(loop.getLowerBound());
     int64_t step = *getConstantIntValue(loop.getStep());
-    unrollFully(loop, loop.getStaticTripCount()->getSExtValue(),
-                [&](int64_t iteration) -> Value {
-                  return arith::ConstantOp::create(
-                      builder, loop.getLoc(),
-                      builder.getIntegerAttr(loop.getInductionVar().getType(),
-                                             low + step * iteration));
-                });
+    unrollFully(loop, *getUnrolledCount(loop), [&](int64_t iteration) -> Value {
+      return arith::ConstantOp::create(
+          builder, loop.getLoc(),
+          builder.getIntegerAttr(loop.getInductionVar().getType(),
+                                 low + step * iteration));
+    });
   }
   for (auto add : llvm::make_early_inc_range(body.getOps<arith::AddFOp>())) {
     bool isZeroFirst = matchPattern(add.getLhs(), m_AnyZeroFloat());

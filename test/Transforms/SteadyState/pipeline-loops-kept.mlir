@@ -55,6 +55,13 @@ func.func @of_an_argument(%x: !t, %s: !t, %n: index) -> !t {
   // expected-remark@below {{: it has 0 iterations, and 2 would be in progress at once"}}
   %y = scf.for %i = %c1 to %c0 step %c1 iter_args(%a = %x) -> !t {
 
+  %most = arith.constant 9223372036854775807 : index
+  // expected-remark@below {{: its counter stands still or wraps around before it ends"}}
+  %y = scf.for %i = %c1 to %most step %most iter_args(%a = %x) -> !t {
+
+  // expected-remark@below {{: its counter stands still or wraps around before it ends"}}
+  %y = scf.for %i = %c0 to %c1 step %c0 iter_args(%a = %x) -> !t {
+
   // expected-remark@below {{: its bounds are compared without sign"}}
   %y = scf.for unsigned %i = %c0 to %n step %c1 iter_args(%a = %x) -> !t {
 
