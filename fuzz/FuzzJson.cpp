@@ -1,14 +1,8 @@
 //===- FuzzJson.cpp - Fuzz target: files in JSON --------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The first line of an input says what reads the others: "profile" or
 // "operations".
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/CollectiveCost.h"

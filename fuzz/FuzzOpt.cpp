@@ -1,10 +1,5 @@
 //===- FuzzOpt.cpp - Fuzz target: passes on modules -----------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An input is a module whose first line is a comment with the flags of
 // commsched-opt, such as "// --commsched-pipeline=memory-budget=5%". Parser,
@@ -13,7 +8,6 @@
 //
 // The flags run in a temporary folder and may name files in it, but no paths.
 // What follows a line "// ----- file" is the content of the file a.json there.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Tools/InProcess.h"

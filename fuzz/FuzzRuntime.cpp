@@ -1,15 +1,9 @@
 //===- FuzzRuntime.cpp - Fuzz target: program descriptions ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An input is a line that is left out and a program description, as
 // commsched_load_program() takes it. The groups of one that is accepted are
 // expanded for several numbers of ranks.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Core/Program.h"

@@ -1,15 +1,9 @@
 //===- Mutations.h - Mutations of structured text ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Mutations of MLIR and JSON that keep most of their syntax: they work on lines
 // and tokens, and replace a token by one of the same kind. Plain bytes that
 // change would hardly get past a parser.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_FUZZ_MUTATIONS_H

@@ -1,10 +1,5 @@
 //===- Standalone.cpp - Fuzzing without libFuzzer -------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs a fuzz target on the files of a corpus and on mutations of them, for
 // compilers without libFuzzer and for tests: the same inputs in every run.
@@ -13,7 +8,6 @@
 //
 // The input that runs is written to the file last-input beforehand, so that a
 // crash leaves it behind.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Mutations.h"

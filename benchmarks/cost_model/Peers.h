@@ -1,15 +1,9 @@
 //===- Peers.h - Cost formulas of other projects ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The collective cost formulas that other projects schedule with, written from
 // their descriptions, so that all are measured against the same tables. All
 // take the full buffer's bytes as CommSched counts them and convert.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_COST_MODEL_PEERS_H

@@ -1,16 +1,10 @@
 //===- cost_model_accuracy.cpp - Accuracy of cost models ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Compares CommSched's model and measured tables, and other projects' formulas,
 // with the public measurements in data/cost-tables. Prints, for each table and
 // collective, the median and the worst relative error |predicted - measured| /
 // measured of each.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Peers.h"

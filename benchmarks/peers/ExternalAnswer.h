@@ -1,14 +1,8 @@
 //===- ExternalAnswer.h - Schedules of other projects -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the order and the buckets that another scheduler has chosen for a dump,
 // and applies them to the function. README.md describes the format.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H

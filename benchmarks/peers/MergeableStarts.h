@@ -1,14 +1,8 @@
 //===- MergeableStarts.h - Collectives that may share a bucket --*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the collectives that may be merged, and the mode, for schedulers that
 // do not read MLIR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_MERGEABLESTARTS_H

@@ -1,15 +1,9 @@
 //===- Peers.h - Schedulers of one function ---------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each function of this file runs one scheduler on a function and measures its
 // processor time. measure() then evaluates the result with costs and a
 // simulator that are the same for all schedulers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_PEERS_H

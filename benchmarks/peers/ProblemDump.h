@@ -1,14 +1,8 @@
 //===- ProblemDump.h - A function for other schedulers ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Writes the scheduling problem of a function for schedulers that do not read
 // MLIR. README.md describes the format.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_PROBLEMDUMP_H

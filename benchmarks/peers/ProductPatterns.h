@@ -1,14 +1,8 @@
 //===- ProductPatterns.h - Products beside collectives ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the products of gathered tensors and the products that are scattered,
 // through views, in programs of `commsched.compute` with operators of PyTorch.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_PRODUCTPATTERNS_H

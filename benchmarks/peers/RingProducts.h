@@ -1,10 +1,5 @@
 //===- RingProducts.h - Products that share a ring with moves ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // How XLA and PyTorch divide a matrix product and the collective beside it,
 // each by a pattern and without a price. Both divide into as many chunks as the
@@ -32,7 +27,6 @@
 //
 // Neither does so with what is gathered of parameters, or over a group that
 // gathers parameters: those collectives have other computation to hide behind.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_PEERS_RINGPRODUCTS_H

@@ -1,15 +1,9 @@
 //===- commsched-peers.cpp - Schedulers side by side ----------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Gives the functions of programs to several schedulers, and prints what each
 // makes of them: one JSON object a function and scheduler, on one line. See
 // README.md; run.py is what reads it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Register.h"

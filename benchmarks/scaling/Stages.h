@@ -1,15 +1,9 @@
 //===- Stages.h - Stages of the scaling benchmark ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A stage is one measured step of the compiler: parsing a program, building its
 // problem, or running one pass. Every run of a stage has its own context and
 // program, as in a separate process.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_SCALING_STAGES_H

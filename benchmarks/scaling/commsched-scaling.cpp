@@ -1,15 +1,9 @@
 //===- commsched-scaling.cpp - Time and memory on large steps -------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Measures what CommSched does to the programs that are given: reading,
 // building and solving problems, every pass. Prints one JSON object a program,
 // on one line.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Register.h"

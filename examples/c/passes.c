@@ -1,14 +1,8 @@
 //===- passes.c - Example that runs CommSched's passes from C -------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A compiler that uses MLIR through its C interface: it registers CommSched,
 // reads a step, schedules it and prints it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "commsched-c/Passes.h"

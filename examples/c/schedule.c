@@ -1,15 +1,9 @@
 //===- schedule.c - Example that schedules a step in C --------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A step of four layers whose parameters are sharded: each layer gathers its
 // own, waits for them, and computes. The scheduler moves the gathers so that
 // the computation hides them, within a limit of memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "commsched-c/Schedule.h"

@@ -1,15 +1,9 @@
-/*===- ranks.c - Two ranks add up their vectors -------------------*- C -*-===*\
-|*                                                                            *|
-|* Part of the CommSched project, under the Apache License v2.0 with LLVM     *|
-|* Exceptions. See LICENSE for license information.                           *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* What a host does around a program, here with the built-in backend, whose   *|
-|* ranks are threads. "ranks 3" fails, in words: its group has two ranks.     *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+//===- ranks.c - Two ranks add up their vectors -------------------*- C -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a host does around a program, here with the built-in backend, whose ranks
+// are threads. "ranks 3" fails, in words: its group has two ranks.
+//===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Runtime.h"
 

@@ -1,14 +1,8 @@
 //===- commsched-c/Dialects.h - C interface of the dialects -------*- C -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The dialects and the operation tables for programs that use MLIR's C
 // interface (mlir-c). The library is CommSchedCAPI.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_C_DIALECTS_H

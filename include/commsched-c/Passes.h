@@ -1,15 +1,9 @@
 //===- commsched-c/Passes.h - C interface of the passes -----------*- C -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The registration of passes and pipelines for programs that use MLIR's C
 // interface. Pass managers then take their textual names, with
 // mlirOpPassManagerAddPipeline() or mlirParsePassPipeline().
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_C_PASSES_H

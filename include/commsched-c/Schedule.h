@@ -1,10 +1,5 @@
 //===- commsched-c/Schedule.h - C interface of the scheduler ------*- C -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The scheduler without MLIR: a problem in, an order and its times out. The
 // library is libCommSchedC; neither it nor this header needs MLIR or LLVM.
@@ -24,7 +19,6 @@
 // Threads. Functions that take a `const CommSchedProblem *` may run at once
 // on one problem in several threads. Functions that change an object must
 // not run at the same time as another function on that object.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_C_SCHEDULE_H

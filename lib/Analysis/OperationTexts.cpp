@@ -1,9 +1,5 @@
 //===- OperationTexts.cpp - Names of operations in texts ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/OperationTexts.h"

@@ -1,14 +1,8 @@
 //===- RuntimeTypes.h - Element types of the runtime ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The numbers, names and sizes that stand for MLIR's element types in calls of
 // the runtime and in descriptions of programs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_RUNTIMETYPES_H

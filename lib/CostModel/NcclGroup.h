@@ -1,14 +1,8 @@
 //===- NcclGroup.h - One collective in NCCL's terms -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The latency and bandwidth that NCCL's tuner gives each algorithm and protocol
 // for one collective on one group. `NcclModel` picks among them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_COSTMODEL_NCCLGROUP_H

@@ -1,14 +1,8 @@
 //===- TableRow.h - Rows of cost tables -------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the members of JSON objects, such as the rows of a cost table. All
 // errors name the object.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_COSTMODEL_TABLEROW_H

@@ -1,9 +1,5 @@
 //===- AttributeChecks.h - Checks of discardable attributes -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_DIALECT_ATTRIBUTECHECKS_H

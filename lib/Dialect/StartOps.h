@@ -1,15 +1,9 @@
 //===- StartOps.h - Shared parts of collective starts -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Helpers of the operations' implementations: effects, look-up of the process
 // group, and the constraints that several collectives have in common. Each
 // takes the constraint's number, since the numbers differ between operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_DIALECT_STARTOPS_H

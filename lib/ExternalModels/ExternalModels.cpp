@@ -1,9 +1,5 @@
 //===- ExternalModels.cpp - Models of arith, bufferization and math -------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "Models.h"

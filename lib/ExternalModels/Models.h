@@ -1,14 +1,8 @@
 //===- Models.h - Shared parts of external models ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Attaching a model to many operations at once, counting arithmetic, models
 // that several dialects share, and the parts of rules.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_EXTERNALMODELS_MODELS_H

@@ -1,9 +1,5 @@
 //===- EmbeddedTables.h - Tables that CommSched contains --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_OPERATIONTABLES_EMBEDDEDTABLES_H

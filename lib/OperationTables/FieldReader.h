@@ -1,9 +1,5 @@
 //===- FieldReader.h - Reads what tables say of operations ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_OPERATIONTABLES_FIELDREADER_H

@@ -1,9 +1,5 @@
 //===- NamedDialect.cpp - Dialects and operations known by name -----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "NamedDialect.h"

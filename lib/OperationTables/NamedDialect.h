@@ -1,9 +1,5 @@
 //===- NamedDialect.h - Dialects that are known by name ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_OPERATIONTABLES_NAMEDDIALECT_H

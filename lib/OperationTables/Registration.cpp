@@ -1,9 +1,5 @@
 //===- Registration.cpp - Registration of tables and their dialects -------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "EmbeddedTables.h"

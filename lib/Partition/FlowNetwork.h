@@ -1,10 +1,5 @@
 //===- FlowNetwork.h - Minimum cut of a network -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A minimum cut between a source and a sink, by the maximum flow of Boost.Graph
 // (Boykov and Kolmogorov, "An experimental comparison of min-cut/max-flow
@@ -14,7 +9,6 @@
 // The network whose cuts are the choices of values to save: every value of the
 // forward that the backward needs is saved, or computed again from others that
 // it has. The minimum cuts by size and by time differ in the weights alone.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_PARTITION_FLOWNETWORK_H

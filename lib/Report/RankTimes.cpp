@@ -1,9 +1,5 @@
 //===- RankTimes.cpp - Runtimes that one rank estimates -------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/RankTimes.h"

@@ -1,17 +1,11 @@
 //===- ReportParts.h - Names and memory in reports --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The parts that the report on one function and the report on a pair share: the
 // names of groups, operations and buffers, and the memory over time.
 //
 // Reports the collectives and the computation of a function, those in loops,
 // branches and callees included.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_REPORT_REPORTPARTS_H

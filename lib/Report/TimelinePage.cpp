@@ -1,17 +1,11 @@
 //===- TimelinePage.cpp - The timeline as a page --------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The page is lib/Report/Page with the data in the place that it marks. The
 // data are one JSON object. Operations are columns, arrays with a number for
 // each: texts are places in one array of all texts, and times count from the
 // operation before, so that most numbers have few digits. Page/model.js reads
 // them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/ReportFormats.h"

@@ -1,10 +1,5 @@
 //===- AssumeFusion.cpp - Price what a later compiler fuses ---------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // From the end of a block to its front, AssumedFusion decides which operations
 // are fused. From the front to the end, this collects for each fused operation
@@ -14,7 +9,6 @@
 // The copies of a bucket are priced as what the compiler is given of them: one
 // concatenation, and a slice for each tensor. So a program that was scheduled
 // takes as long as it does when it is put back and read again.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AssumedFusion.h"

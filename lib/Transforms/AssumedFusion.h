@@ -1,17 +1,11 @@
 //===- AssumedFusion.h - What a later compiler fuses ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An operation is *fused* if every operation that reads its results can compute
 // them on the way. A transposition that is not fused is *absorbed* if every
 // operation that reads its result can read any layout: a matrix product, or a
 // loop. The compiler then chooses the layout of the operand, and nothing is
 // moved.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_ASSUMEDFUSION_H

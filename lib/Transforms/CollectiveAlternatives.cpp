@@ -1,10 +1,5 @@
-//===- CollectiveAlternatives.cpp - Implementations to choose from
-//---------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+//===- CollectiveAlternatives.cpp - Implementations to choose from --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveAlternatives.h"

@@ -1,14 +1,8 @@
 //===- CollectiveAlternatives.h - What to choose from -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the implementations that can carry out each collective of a program
 // from the target.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_COLLECTIVEALTERNATIVES_H

@@ -1,16 +1,10 @@
 //===- MemoryBudget.h - Memory budgets of schedules -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The budget of the memory-aware passes: bytes, or a fraction of the peak that
 // the program had before the first of them. That peak is kept on the function
 // as `commsched.baseline_peak_bytes`, so that the fractions of several passes
 // do not add up.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H

@@ -1,16 +1,10 @@
 //===- MoveCollectives.h - Reordering of collectives in a limit -*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Applies a solver that moves collectives one by one within a memory limit to a
 // function: computes the limit of each block from the budget, reduces the peak
 // first where it is over the limit, and reports every move as a remark and as
 // `commsched.reorder_info`.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_MOVECOLLECTIVES_H

@@ -1,14 +1,8 @@
 //===- PassSupport.h - Blocks, remarks and files of passes ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What passes share besides their algorithms: the list of the blocks that they
 // schedule one by one, the options of remarks, and output files.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H

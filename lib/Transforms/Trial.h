@@ -1,17 +1,11 @@
 //===- Trial.h - Alternatives for blocks and functions ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An alternative that may be dropped lives in a module of its own, which says
 // the same of costs and groups as that of the program: nothing finds it, and a
 // pass on functions may make one. It is read as the program is, and then
 // adopted or dropped. A block is tried as a Trial, a function in a module for
 // trials.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_TRIAL_H

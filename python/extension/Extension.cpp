@@ -1,14 +1,8 @@
 //===- Extension.cpp - The Python module commsched._native ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What commsched.solver and commsched.opt call. It is private: the arguments
 // are those that these modules have converted.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Extension.h"

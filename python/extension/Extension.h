@@ -1,9 +1,5 @@
 //===- Extension.h - Parts of the Python extension --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PYTHON_EXTENSION_EXTENSION_H

@@ -1,13 +1,7 @@
 //===- Opt.cpp - Passes in the Python process, from the programs' library -===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A part of the extension in the wheel, which contains no MLIR of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Tools/InProcess.h"

@@ -1,9 +1,5 @@
 //===- main.cpp - A program of the wheel ----------------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 extern "C" int COMMSCHED_MAIN(int argc, char **argv);

@@ -1,13 +1,7 @@
 //===- ir.c - Test of the C interface of the dialects and passes ----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // RUN: commsched-capi-ir-test 2>&1 | FileCheck %s
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir-c/IR.h"

@@ -1,13 +1,7 @@
 //===- schedule.c - Test of the C interface of the scheduler --------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // RUN: commsched-capi-schedule-test 2>&1 | FileCheck %s
-//
 //===----------------------------------------------------------------------===//
 
 #include "commsched-c/Schedule.h"

@@ -1,14 +1,8 @@
 //===- CommSchedTestDialect.h - Foreign dialect for tests -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A dialect of another project, with which the tests show that
 // CommSched needs nothing but its interfaces.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_H

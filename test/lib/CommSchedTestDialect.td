@@ -1,15 +1,9 @@
 //===- CommSchedTestDialect.td - Foreign dialect for tests -*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A dialect of another project. It shares no operation, type or
 // attribute with `commsched`: what CommSched does to a program of this dialect,
 // it does through the interfaces.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TEST_LIB_COMMSCHEDTESTDIALECT_TD

@@ -1,15 +1,9 @@
 //===- LinkedStableHlo.td - StableHLO as a linked dialect --*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Some operations of StableHLO with the names and attributes that they have
 // there, as a compiler sees them that links the dialect: registered, with
 // properties in C++ structs and with attributes and types of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TEST_LIB_LINKEDSTABLEHLO_TD

@@ -1,14 +1,8 @@
 //===- TestBucketedProblem.cpp - Pass that tests predictions of merges ----===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Predicts time and memory of random buckets in a random order, merges them in
 // clones of the functions, and compares with what the rewritten blocks take.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Bucketing/MergeCollectives.h"

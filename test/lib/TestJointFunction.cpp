@@ -1,14 +1,8 @@
 //===- TestJointFunction.cpp - Passes that test joint graphs --------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Shows what the analyses behind the partitioner say of operations and
 // functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Joint/JointFunction.h"

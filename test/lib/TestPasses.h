@@ -1,13 +1,7 @@
 //===- TestPasses.h - Passes for tests only ---------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Passes that show single parts of CommSched to the tests.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TEST_LIB_TESTPASSES_H

@@ -1,15 +1,9 @@
 //===- LatencyHidingScheduler.h - Model of XLA's scheduler ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A list scheduler that hides latencies, in the manner of XLA's
 // latency_hiding_scheduler.cc: it is not part of the product; the tests compare
 // schedules with it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_LATENCYHIDINGSCHEDULER_H

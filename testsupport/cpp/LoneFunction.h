@@ -1,14 +1,8 @@
 //===- LoneFunction.h - A function by itself --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A function in a module of its own. Benchmarks run passes and solvers on one
 // function repeatedly, each time on a copy of the module.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_COMMON_LONEFUNCTION_H

@@ -1,10 +1,5 @@
 //===- ProblemText.h - Scheduling problems as text --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Small scheduling problems as tests write them down, an operation a statement
 // (Statements.h), in the order of the program:
@@ -29,7 +24,6 @@
 //
 // A wait uses what its start uses and makes, and hands on the latter. Buffers
 // are numbered as the text has them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TESTSUPPORT_PROBLEMTEXT_H

@@ -1,9 +1,5 @@
 //===- Sample.h - Time and memory of one run of a stage ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_BENCHMARKS_SCALING_SAMPLE_H

@@ -1,10 +1,5 @@
 //===- Statements.h - Small graphs as text ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the texts of problems and of joint graphs have in common: statements of
 // words, each up to the end of its line or a semicolon, most of which name a
@@ -12,7 +7,6 @@
 //
 //   NAME = WORD...
 //   WORD...
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TESTSUPPORT_STATEMENTS_H

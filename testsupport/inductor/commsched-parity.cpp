@@ -1,16 +1,10 @@
 //===- commsched-parity.cpp - Orders to compare with Inductor's -----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Says what CommSched makes of the functions of the programs that are given, in
 // a form in which another scheduler can be given the same problems and be
 // compared: one JSON object a function, on one line. compare.py is what reads
 // it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/CommSchedAttributes.h"

@@ -1,9 +1,5 @@
 //===- Registration.h - What commsched-opt knows ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_OPT_REGISTRATION_H

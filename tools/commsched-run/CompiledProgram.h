@@ -1,10 +1,5 @@
 //===- CompiledProgram.h - Compiled programs and their runs -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A program that is ready to run. A module is parsed, simulated by the cost
 // model, lowered and compiled; all ranks of a process share the result. Its
@@ -21,7 +16,6 @@
 // arguments, keeps what later calls take until the last of them, and copies
 // results to the host. The outputs of two programs are compared element by
 // element.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_COMPILEDPROGRAM_H

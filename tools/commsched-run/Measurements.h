@@ -1,10 +1,5 @@
 //===- Measurements.h - Times and memory of runs ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Times and memory of a rank's runs, their medians, and the largest values over
 // all ranks: a collective takes as long as on the rank where it takes longest.
@@ -18,7 +13,6 @@
 // The runtime gathers equally many bytes from every rank; the functions here
 // gather numbers and records. They are collective, and their errors are the
 // runtime's.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_MEASUREMENTS_H

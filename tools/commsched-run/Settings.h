@@ -1,10 +1,5 @@
 //===- Settings.h - Command line of commsched-run ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The options of the tool, checked as far as that is possible without a
 // program.
@@ -14,7 +9,6 @@
 // reads. All ranks meet before each call, and each rank measures the time from
 // the start to the end of the wait. The time of a call is that of the slowest
 // rank, and that of a row the median over calls.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H

@@ -1,10 +1,5 @@
 //===- Values.h - Values of arguments and results ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Arguments and results of an entry function in host memory: scalars, and
 // tensors or memrefs of static shape with dense elements in row-major order. A
@@ -19,7 +14,6 @@
 // little endian. Element formats that NumPy lacks, such as bf16, are written as
 // unsigned integers of the same bits; what NumPy saves for arrays of ml_dtypes,
 // opaque elements of the same size, is read too.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_VALUES_H

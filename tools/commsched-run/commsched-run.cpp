@@ -1,15 +1,9 @@
 //===- commsched-run.cpp - Runner of compiled programs --------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Compiles a module, runs it on ranks that are threads of this process or
 // processes of a launcher, compares its results with another module's, and says
 // what took how long.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Tools/Main.h"

@@ -1,14 +1,8 @@
 //===- BucketCostsTest.cpp - Tests of the costs of buckets ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The members of a bucket are priced, then merged: the estimate must be what
 // the operations cost that the merge has made.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/BucketCosts.h"

@@ -1,14 +1,8 @@
 //===- ChunkCostsTest.cpp - Tests of the costs of chunks ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The chunks of the first operation are priced: the estimate must be what the
 // second operation costs, which is such a chunk.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"

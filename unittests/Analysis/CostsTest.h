@@ -1,9 +1,5 @@
 //===- CostsTest.h - Tests of the costs of operations -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_ANALYSIS_COSTSTEST_H

@@ -1,14 +1,8 @@
 //===- MergingBoundTest.cpp - The bound of all ways of merging ------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Random blocks of a few collectives are merged in all ways, and each merged
 // program is run in all orders: the bound exceeds none of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Bounds/LeastProblem.h"

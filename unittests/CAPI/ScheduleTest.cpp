@@ -1,14 +1,8 @@
 //===- ScheduleTest.cpp - The C interface of the scheduler ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The C interface answers as the C++ interface does, in several threads as in
 // one, and no value makes it crash.
-//
 //===----------------------------------------------------------------------===//
 
 #include <gtest/gtest.h>

@@ -1,14 +1,8 @@
 //===- NcclModelTest.cpp - Tests of the model of NCCL's times -------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The expected times are worked out by hand from NCCL's formulas; every step
 // stands beside its test.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/NcclModel.h"

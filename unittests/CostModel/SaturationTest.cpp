@@ -1,9 +1,5 @@
 //===- SaturationTest.cpp - Tests of sizes and shares of messages ---------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/CollectiveCost.h"

@@ -1,9 +1,5 @@
 //===- TargetTest.cpp - Tests of targets and the times of computation -----===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/Target.h"

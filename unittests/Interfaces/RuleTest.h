@@ -1,14 +1,8 @@
 //===- RuleTest.h - Tests of operations' rules ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the rules of operations from text, and checks that the chunks of all
 // their axes are valid operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H

@@ -1,9 +1,5 @@
 //===- JointGraphTest.cpp - Joint graphs, their classes and segments ------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/JointGraph.h"

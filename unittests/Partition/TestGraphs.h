@@ -1,10 +1,5 @@
 //===- TestGraphs.h - Joint graphs for tests --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Small joint graphs as tests write them down, a node a statement
 // (Statements.h), in the order of the program:
@@ -26,7 +21,6 @@
 // `must-be-forward`, `must-be-backward`), a policy (`must-save`, `prefer-save`,
 // `prefer-recompute`, `must-recompute`), `region=1`, `cost=7`, `bytes=7`, or
 // `in=h`: it is in the storage of h.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H

@@ -1,10 +1,5 @@
 //===- SiteText.h - Sites of programs as text -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The sites of a program as tests write them down, one a statement
 // (Statements.h):
@@ -16,7 +11,6 @@
 //
 // Values of keys are JSON, or words. Sites are on group 0, unless a key names
 // another one or they are transfers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_SITETEXT_H

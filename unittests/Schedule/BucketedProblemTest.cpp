@@ -1,9 +1,5 @@
 //===- BucketedProblemTest.cpp - Tests of merged programs -----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"

@@ -1,9 +1,5 @@
 //===- CachingAllocatorTest.cpp - Tests of the allocator's model ----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"

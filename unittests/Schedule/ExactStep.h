@@ -1,15 +1,9 @@
 //===- ExactStep.h - Shortest step of a small problem -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The shortest step of all legal orders within a limit of live bytes, by
 // dynamic programming over the sets of operations that have been issued. It is
 // fast where there are few such sets, as of a region in a few chunks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_EXACTSTEP_H

@@ -1,13 +1,7 @@
 //===- LatencyHidingSchedulerTest.cpp - Tests of the model of XLA ---------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The scheduler does in XLA's own test scenarios what XLA's does.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LatencyHidingScheduler.h"

@@ -1,14 +1,8 @@
 //===- ReferenceBucketPlacement.h - Reference of placement ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // BucketedProblem::place() literally by its rules, without caching, for
 // comparison in tests. For programs that are a legal order.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCEBUCKETPLACEMENT_H

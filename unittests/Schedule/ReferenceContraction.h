@@ -1,15 +1,9 @@
 //===- ReferenceContraction.h - Reference of contraction --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The dependence graph of a problem in which nodes are merged, rebuilt for
 // every query and searched node by node. The tests compare ContractedGraph,
 // formBuckets() and formConvexSets() with it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_REFERENCECONTRACTION_H

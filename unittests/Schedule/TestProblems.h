@@ -1,17 +1,11 @@
 //===- TestProblems.h - Hand-written scheduling problems --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the tests of Schedule share: problems, random ones among them, what
 // checks and simulates orders, and the part of the standard library that most
 // of them use. Random problems are small: chains, diamonds and random graphs
 // with several streams, waits far from their starts, barriers, parallel
 // dependences, zero costs, shared and unused buffers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H

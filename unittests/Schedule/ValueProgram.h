@@ -1,15 +1,9 @@
 //===- ValueProgram.h - Programs of values for tests ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A slow reference for SplitProblem: programs of operations on values, as in
 // IR. A region is split there operation by operation, and the problem of the
 // result is derived from its values, without any rule about buffers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_VALUEPROGRAM_H

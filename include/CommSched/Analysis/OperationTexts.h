@@ -1,15 +1,9 @@
 //===- OperationTexts.h - Names of operations in texts ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Names and locations of operations in remarks, reports and the runtime's
 // program descriptions. All use these functions, so that a name in one can be
 // found in the others.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_OPERATIONTEXTS_H

@@ -1,10 +1,5 @@
 //===- OptionErrors.h - Errors in the options of passes ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Pass::initialize() checks the options of a pass before there is an operation
 // to report an error at. A pass therefore keeps the first error as text,
@@ -22,7 +17,6 @@
 //
 // An option that has a list of values is an enum of the pass's TableGen
 // definition, which the option parser checks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_OPTIONERRORS_H

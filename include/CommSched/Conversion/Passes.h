@@ -1,17 +1,11 @@
 //===- Passes.h - CommSched's conversions -----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The passes that convert between `commsched` and other dialects: creation and
 // registration. What they do is described in Passes.td.
 //
 // The pipelines `convert-commsched-to-runtime` and `commsched-to-llvm`, for
 // textual pipelines and for C++.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_CONVERSION_PASSES_H

@@ -1,15 +1,9 @@
 //===- Collective.h - Kinds and sizes of collectives ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The kinds of collective and the question that every cost model answers about
 // one of them. Nothing here depends on MLIR; the names are those of the
 // `commsched` dialect's operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_COLLECTIVE_H

@@ -1,14 +1,8 @@
 //===- CollectiveCost.h - Time of a collective ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one question that passes ask: how long does this collective take? A
 // measured table answers where it can, the NCCL model everywhere else.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_COLLECTIVECOST_H

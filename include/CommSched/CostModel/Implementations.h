@@ -1,17 +1,11 @@
 //===- Implementations.h - Implementations of collectives -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The ways in which a machine can carry out collectives: kernels of NCCL with
 // all or some of their channels, copy engines, kernels on symmetric memory,
 // further communicators. Each has its own time, its own effect on computation
 // that runs beside it, and its own limits. docs/guide/implementations.md
 // describes the fields.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_IMPLEMENTATIONS_H

@@ -1,16 +1,10 @@
 //===- MeasuredTable.h - Measured times of collectives ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A table of measured collective times, read from JSON, and its lookup. A
 // curve is the rows of one (collective, ranks, nodes). Between its points,
 // time is interpolated on logarithmic axes, which is exact both where latency
 // rules and where bandwidth does.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_MEASUREDTABLE_H

@@ -1,17 +1,11 @@
 //===- NcclModel.h - NCCL's tuning model ------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The analytic time of a collective by NCCL's own tuning model: every
 // algorithm and protocol that the library would consider gets a latency and a
 // bandwidth from the target's links, and the smallest time wins. The formulas
 // and constants follow src/graph/tuning.cc and src/enqueue.cc of NCCL 2.28.9
 // (https://github.com/NVIDIA/nccl); docs/guide/cost-model.md writes them out.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_NCCLMODEL_H

@@ -1,10 +1,5 @@
 //===- ProductWaves.h - Waves of tiles of products --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // How much of a device a product of matrices keeps busy. A kernel divides the
 // result into tiles, and the multiprocessors compute one tile each at a time:
@@ -15,7 +10,6 @@
 // The source is NVIDIA's guide "Matrix Multiplication Background"
 // (docs.nvidia.com/deeplearning/performance), which also lists the sizes of
 // tiles that the libraries choose from.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_PRODUCTWAVES_H

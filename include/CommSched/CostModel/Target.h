@@ -1,16 +1,10 @@
 //===- Target.h - Descriptions of machines ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A target is a flat list of named numbers: what one accelerator computes and
 // moves, and what its links carry. One table (`targetFields`) names every
 // member; parsing a user's specification, printing it and the documentation
 // all go through that table.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_TARGET_H

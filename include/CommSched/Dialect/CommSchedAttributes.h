@@ -1,14 +1,8 @@
 //===- CommSchedAttributes.h - Names of discardable attributes --*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The discardable attributes that operations and arguments of any dialect may
 // carry, and readers for those that passes ask for. The dialect verifies them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H

@@ -1,9 +1,5 @@
 //===- CommSchedDialect.td - The dialect and its types -----*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_COMMSCHEDDIALECT_TD

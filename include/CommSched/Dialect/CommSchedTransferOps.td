@@ -1,9 +1,5 @@
 //===- CommSchedTransferOps.td - Transfers to the host -----*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_COMMSCHEDTRANSFEROPS_TD

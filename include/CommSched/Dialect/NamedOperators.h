@@ -1,14 +1,8 @@
-//===- NamedOperators.h - Classes of operators by name ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+//===- NamedOperators.h - Classes of operators by name ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the operators that `commsched.compute` names do. The dialect knows none
 // of them; tables of operations do.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_NAMEDOPERATORS_H

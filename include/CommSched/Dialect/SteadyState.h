@@ -1,10 +1,5 @@
 //===- SteadyState.h - Attributes of steps that repeat ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The steady state of a step @step with S repetitions in flight is three
 // functions. Period k runs stage s of repetition k - s:
@@ -15,7 +10,6 @@
 //
 // To run K >= S - 1 repetitions, the prologue runs once, the steady state
 // K - (S - 1) times and the epilogue once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_STEADYSTATE_H

@@ -1,14 +1,8 @@
 //===- CommSchedInterfaces.h - Interfaces of operations ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The op interfaces that the analyses and passes of CommSched use. A dialect
 // takes part by implementing them, or through external models.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H

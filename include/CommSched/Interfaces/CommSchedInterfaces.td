@@ -1,9 +1,5 @@
 //===- CommSchedInterfaces.td - Interfaces of operations ---*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_TD

@@ -1,10 +1,5 @@
 //===- SplitRule.h - How an operation divides into chunks -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The axes of an operation along which it can be computed in chunks, and where
 // each axis is found in the dimensions of operands and results.
@@ -16,7 +11,6 @@
 // is n times as small. A gather of tensor<1024x64> over 8 ranks along dimension
 // 0 has an axis of size 1024 at (dimension 0, outer 1) of its operand and at
 // (dimension 0, outer 8) of its result.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_INTERFACES_SPLITRULE_H

@@ -1,17 +1,11 @@
 //===- NamedDialects.h - Dialects that are known by name --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A dialect by name stands for a dialect whose implementation is not linked,
 // such as StableHLO. It reads the generic form of operations and prints it
 // again: operations keep properties and attributes, and types and attributes
 // of the dialect are OpaqueType and OpaqueAttr. The operations that a table
 // names (OperationTable.h) are registered with traits and interfaces.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_OPERATIONTABLES_NAMEDDIALECTS_H

@@ -1,15 +1,9 @@
 //===- OperationTable.h - Interfaces by operation name ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A table describes operations of other dialects by their names: traits,
 // effects, collectives, waits, costs, aliases. docs/guide/operation-tables.md
 // describes the file format.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_OPERATIONTABLES_OPERATIONTABLE_H

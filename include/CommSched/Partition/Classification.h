@@ -1,10 +1,5 @@
 //===- Classification.h - Needs of forward and backward ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Classifies the nodes of a joint graph before a partition is chosen: the nodes
 // that the forward needs, the nodes that only the backward can compute, and the
@@ -13,7 +8,6 @@
 //
 // Derives recomputation policies from tags and from the treatment of gathered
 // parameters, such that operations that belong together get the same policy.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_CLASSIFICATION_H

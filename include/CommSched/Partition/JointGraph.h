@@ -1,16 +1,10 @@
 //===- JointGraph.h - Forward and backward in one graph ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The input of the partitioner: arguments, operations and values of a joint
 // function on dense indices, without MLIR. A partition selects the values that
 // the forward saves; the backward recomputes all other values of the forward
 // that it needs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_JOINTGRAPH_H

@@ -1,17 +1,11 @@
 //===- MinCut.h - Bans and the minimum cut ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Selects the values to save such that few bytes are saved and only cheap
 // operations are recomputed: a minimum cut between the values that cannot be
 // recomputed and the operands of the backward. After `solve_min_cut` of PyTorch
 // 2.13 (torch/_functorch/partitioners.py); He and Yu, "Transcending
 // Runtime-Memory Tradeoffs in Checkpointing by being Fusion Aware", MLSys 2023.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_MINCUT_H

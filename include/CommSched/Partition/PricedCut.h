@@ -1,10 +1,5 @@
 //===- PricedCut.h - Saved values by price ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Selects the values that the forward saves such that what saving costs and the
 // time of what is computed again are least together. With a price for memory,
@@ -22,7 +17,6 @@
 //
 // Estimates what the step of a partition takes without making its halves: for
 // searches among many partitions, the best of which are then measured.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_PRICEDCUT_H

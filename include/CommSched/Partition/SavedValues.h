@@ -1,10 +1,5 @@
 //===- SavedValues.h - Choice of saved values -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The 0/1 knapsack problem: selects among the values that could be saved those
 // that avoid the most recomputation within a number of bytes.
@@ -12,7 +7,6 @@
 // Chooses the values that the forward saves: those of eager execution, or the
 // fewest within a memory budget. After `default_partition` and
 // `choose_saved_values_set` of PyTorch 2.13 (torch/_functorch/partitioners.py).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_SAVEDVALUES_H

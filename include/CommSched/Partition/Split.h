@@ -1,15 +1,9 @@
 //===- Split.h - Two halves of a joint graph --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Computes the two halves of a joint graph from a set of saved values. All
 // choosers of saved values use it: it turns a choice into a partition, or
 // rejects a choice that does not give one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_PARTITION_SPLIT_H

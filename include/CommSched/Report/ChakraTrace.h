@@ -1,15 +1,9 @@
 //===- ChakraTrace.h - Execution traces of schedules ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Writes the scheduled order of functions as Chakra execution traces, one for
 // each rank, for simulators of clusters. docs/guide/chakra.md describes how an
 // order is encoded.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_CHAKRATRACE_H

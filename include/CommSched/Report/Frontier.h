@@ -1,14 +1,8 @@
 //===- Frontier.h - Step time against memory --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The frontiers that commsched-frontier and the pipelines write: schedules
 // between which there is a choice, since more memory makes the step shorter.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_FRONTIER_H

@@ -1,10 +1,5 @@
 //===- ProgramJson.h - Programs and problems as JSON ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Writes a module as JSON for programs that put a schedule back into the graph
 // that it came from: groups, functions, and operations in program order with
@@ -26,7 +21,6 @@
 //    "memory", "order" or "barrier",
 //  - `buffers`: an array of arrays [bytes, producer or -1, whether it is freed
 //    by its last user, users].
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_PROGRAMJSON_H

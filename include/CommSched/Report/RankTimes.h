@@ -1,10 +1,5 @@
 //===- RankTimes.h - Runtimes that one rank estimates -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The costs that one rank estimates for the operations of its program, as a
 // JSON file that the other ranks read:
@@ -14,7 +9,6 @@
 //
 // The file has two parallel lists, since a parsed JSON object takes kilobytes
 // and a program may have a million operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_RANKTIMES_H

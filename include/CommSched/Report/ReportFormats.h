@@ -1,10 +1,5 @@
 //===- ReportFormats.h - Reports as text ------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A trace is one JSON object with a list of events, which Perfetto and
 // chrome://tracing show: slices on the threads of processes, arrows between
@@ -18,7 +13,6 @@
 // Simulated steps as one page of HTML that needs nothing else: streams over
 // time before and after scheduling, live bytes, reasons and remedies, and the
 // frontier.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_REPORTFORMATS_H

@@ -1,10 +1,5 @@
 //===- StepReport.h - Reports on simulated steps ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Simulates the body of a function with the time and memory model and gathers
 // the numbers that the report prints.
@@ -14,7 +9,6 @@
 //
 // The texts of remarks and reports on an exposed collective: its limiting
 // factor and the change that would remove it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_STEPREPORT_H

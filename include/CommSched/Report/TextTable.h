@@ -1,14 +1,8 @@
 //===- TextTable.h - Tables of text -----------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Formats times, bytes and shares in readable units, and prints tables of them
 // for reports and measurements.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_REPORT_TEXTTABLE_H

@@ -1,17 +1,11 @@
 //===- Backend.h - Interface of the runtime's backends ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The interface between the runtime's core and its backends. The core parses
 // programs, compares ranks, keeps errors, requests, the flight record and the
 // records of a step; a backend moves data and makes time pass. One object is
 // one rank, used by one thread. A backend other than "local" is a shared object
 // that exports `commsched_create_backend`, with the C++ ABI of the core.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_BACKEND_H

@@ -1,10 +1,5 @@
 //===- Runtime.h - The C interface of the runtime ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The C interface of the runtime: the functions that lowered programs call, and
 // those for their hosts.
@@ -20,7 +15,6 @@
 // of that rank return at once without effect, until commsched_finalize.
 // Lowered programs therefore need not check results: they run to their end,
 // and the host checks once. No call waits longer than the deadline.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_RUNTIME_H

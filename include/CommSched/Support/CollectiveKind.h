@@ -1,15 +1,9 @@
 //===- CollectiveKind.h - Kinds of collectives ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The enumeration of the collectives, shared by the interfaces of operations
 // and the cost models. TableGen generates it, because `commsched_rt` has an
 // attribute of it, but it depends on LLVM alone.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SUPPORT_COLLECTIVEKIND_H

@@ -1,16 +1,10 @@
 //===- Csr.h - Compressed rows of small values ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A multimap from a dense index to values, kept in two arrays (compressed
 // sparse rows), and the view of one row. The graphs of this library are read
 // far more often than they are built, and have millions of edges: no list per
 // node, no hashing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SUPPORT_CSR_H

@@ -1,15 +1,9 @@
 //===- OperatorClass.h - Classes of operators for recomputation -*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The classes of operators that a partitioner distinguishes when it decides
 // which values to recompute. They summarize the lists of operators in PyTorch's
 // partitioner (torch/_functorch/partitioners.py, get_default_op_list).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SUPPORT_OPERATORCLASS_H

@@ -1,15 +1,9 @@
 //===- Result.h - Status and result of functions that may fail --*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The return types of functions that may fail, in the libraries that use
 // neither MLIR nor exceptions. Both convert to true on success and have an
 // error text otherwise.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SUPPORT_RESULT_H

@@ -1,14 +1,8 @@
 //===- InProcess.h - commsched-opt without a process of its own -*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What `commsched-opt` does to a module, as a function with plain types. The
 // library that the wheel's programs share exports it to the Python extension.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TOOLS_INPROCESS_H

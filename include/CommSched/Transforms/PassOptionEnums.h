@@ -1,14 +1,8 @@
 //===- PassOptionEnums.h - Enum values of pass options ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The enums of options of passes and pipelines, which TableGen declares, and
 // the parser of those that are elements of list options.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H

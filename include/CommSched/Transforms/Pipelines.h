@@ -1,14 +1,8 @@
 //===- Pipelines.h - Pass pipelines -----------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sequences of CommSched's passes under one name each, for the command line and
 // for compilers that build their pass manager in C++.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PIPELINES_H

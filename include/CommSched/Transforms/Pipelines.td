@@ -1,13 +1,7 @@
 //===- Pipelines.td - CommSched's pipelines ----------------*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Pipelines as TableGen knows passes: names, descriptions and options.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PIPELINES_TD

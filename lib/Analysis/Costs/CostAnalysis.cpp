@@ -1,9 +1,5 @@
 //===- CostAnalysis.cpp - Costs of operations as an analysis --------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"

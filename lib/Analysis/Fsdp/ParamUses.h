@@ -1,14 +1,8 @@
 //===- ParamUses.h - Uses of an unsharded parameter -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Follows a memref argument through its views and the tensors that are read of
 // it, and collects the accesses to its storage in program order.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_ANALYSIS_FSDP_PARAMUSES_H

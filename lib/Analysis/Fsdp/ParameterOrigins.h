@@ -1,15 +1,9 @@
 //===- ParameterOrigins.h - Values made from parameters ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Follows the parameters of a function through a block: which values are one of
 // them, cast, padded or viewed, and which are only constants. Local
 // computations that only move data carry a parameter on.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H

@@ -1,10 +1,5 @@
 //===- Dependences.h - Dependences in a block -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Two builders that visit the operations of a block in program order and add to
 // a problem the dependences that SSA values do not carry: those through memory
@@ -15,7 +10,6 @@
 // Determines which memory each operation of a block reads and writes: the
 // storages of the values that it uses, its memory effects and those of nested
 // operations, and the destinations that collectives write in place.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_ANALYSIS_PROBLEM_DEPENDENCES_H

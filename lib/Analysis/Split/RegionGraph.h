@@ -1,17 +1,11 @@
 //===- RegionGraph.h - Operations and the axes that divide them -*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The search behind SplitRegions. A node is an operation with an axis that is
 // divided; two nodes are neighbours if one divides a value as the other one
 // does. A *component* is what is reached from the axes of collectives; in one
 // component an operation is divided along one axis only, the first that
 // reaches it. A *piece* is a connected part of a stage of a component.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_ANALYSIS_SPLIT_REGIONGRAPH_H

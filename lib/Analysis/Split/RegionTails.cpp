@@ -1,15 +1,9 @@
 //===- RegionTails.cpp - What is cheap behind the last collective ---------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A region ends where its values have the fewest bytes: what experts return is
 // six times the sum of it that each token gets. The operations up to there are
 // cheap, and they hide the next chunk of the collective as well.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RegionGraph.h"

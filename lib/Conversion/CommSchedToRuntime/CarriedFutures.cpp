@@ -1,16 +1,10 @@
 //===- CarriedFutures.cpp - Lowering of futures that cross boundaries -----===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A future that crosses the boundary of a function or a loop becomes a request
 // that is held: one number for the request and its buffers. The wait at the
 // other end has to know what arrives in the buffers, which the start decides,
 // so the starts of such waits are found first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"

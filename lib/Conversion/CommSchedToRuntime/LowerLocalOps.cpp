@@ -1,10 +1,5 @@
 //===- LowerLocalOps.cpp - Lowering of local operations to the runtime ----===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Lowers the operations that do not communicate: the copies around the
 // collectives of FSDP, and opaque operators.
@@ -15,7 +10,6 @@
 // many elements, which takes no memory. A cast is converted for real, because
 // passes may have moved it into the copies around a collective, where it is
 // real too.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"

@@ -1,10 +1,5 @@
 //===- Lowering.h - Lowering from commsched to commsched_rt -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The state of the conversion of one module from `commsched` to `commsched_rt`,
 // the functions that lower one kind of operation each, and the copies of rows
@@ -14,7 +9,6 @@
 // The runtime moves contiguous parts, one for each rank, but a collective may
 // split or concatenate its tensors along any dimension. Row copies, which
 // become `commsched_rt.copy`, convert between the two layouts.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_COMMSCHEDTORUNTIME_LOWERING_H

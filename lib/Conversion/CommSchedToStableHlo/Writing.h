@@ -1,10 +1,5 @@
 //===- Writing.h - What starts are in StableHLO -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What StableHLO's collectives say about their groups: replica groups, pairs of
 // devices, channels.
@@ -13,7 +8,6 @@
 //
 // Names and attributes of the collectives of StableHLO that starts become, and
 // the reasons for which some become none.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_COMMSCHEDTOSTABLEHLO_WRITING_H

@@ -1,14 +1,8 @@
 //===- ConvertRequestsToCalls.cpp - Conversion from commsched_rt to calls -===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Replaces the operations of `commsched_rt`, whose buffers are contiguous, by
 // calls.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../RuntimeTypes.h"

@@ -1,10 +1,5 @@
 //===- PackRequestBuffers.cpp - Buffers of requests -----------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Gives every operand of the runtime a contiguous buffer.
 //
@@ -12,7 +7,6 @@
 // that starts it, and nothing may write what is sent in the meantime. Here MLIR
 // has not decided yet who frees what: an allocation that the runtime takes over
 // becomes a `commsched_rt.allocate`, which deallocation leaves alone.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Conversion/Passes.h"

@@ -1,14 +1,8 @@
 //===- RuntimeCalls.h - Calls of the runtime --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Makes calls of the functions of CommSched/Runtime/Runtime.h, which are
 // declared in the module as they are needed, and the values that they take.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_RUNTIMETOCALLS_RUNTIMECALLS_H

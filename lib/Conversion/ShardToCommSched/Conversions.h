@@ -1,10 +1,5 @@
 //===- Conversions.h - Conversions of shard's operations --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The process groups of device grids, and the conversion of each operation of
 // `shard`, which replaces the operation, or emits an error at it and does not
@@ -14,7 +9,6 @@
 // fastest). The devices that agree in all coordinates outside of some axes form
 // a group; their order in the group is row-major along these axes in the order
 // in which they are listed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_SHARDTOCOMMSCHED_CONVERSIONS_H

@@ -1,10 +1,5 @@
 //===- ExpandFloat8Casts.cpp - Expansion of casts of 8-bit floats ---------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Expands conversions to and from f8E5M2 and f8E4M3FN into integer arithmetic
 // on bit patterns. All constants come from APFloat, and the results are
@@ -13,7 +8,6 @@
 // MLIR's `convert-arith-to-apfloat` does not replace this pass: in MLIR 22.1 it
 // turns all floating-point arithmetic, that of f32 included, into calls of a
 // library, and it creates invalid IR for casts of f64.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Conversion/Passes.h"

@@ -1,10 +1,5 @@
 //===- StableHlo.h - StableHLO by name --------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the conversions from and to StableHLO share: the names of operations
 // and attributes, reading and writing them without StableHLO's C++ classes, and
@@ -13,7 +8,6 @@
 // An operation of StableHLO is known by its name. Whether its dialect is
 // registered, known by name only, or not registered, its inherent attributes
 // are read as one dictionary, and attributes of the dialect as their text.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_STABLEHLO_STABLEHLO_H

@@ -1,10 +1,5 @@
 //===- Conversion.h - Parts of the conversion -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The process groups that collectives name by `replica_groups`, and their
 // declarations. A StableHLO program runs on R replicas of P partitions. The
@@ -14,7 +9,6 @@
 //
 // The steps of the conversion. All collectives of the module are read before
 // the first one is replaced, so that a program with an error does not change.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_CONVERSION_STABLEHLOTOCOMMSCHED_CONVERSION_H

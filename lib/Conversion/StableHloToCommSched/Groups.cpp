@@ -1,15 +1,9 @@
 //===- Groups.cpp - Process groups of StableHLO's collectives -------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A module says how many replicas and partitions it has, or does not: what XLA
 // converts to StableHLO lacks the number of replicas. What the module does not
 // say follows from the ids and types of its collectives.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"

@@ -1,10 +1,5 @@
 //===- MeshAxes.cpp - Groups along the axes of a mesh ---------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A `#stablehlo.replica_group_mesh_axes` names axes of a mesh, which it holds
 // or which the module declares, as Shardy does:
@@ -16,7 +11,6 @@
 // Devices whose coordinates differ along these axes only are one group, in the
 // order of their coordinates; the first axis varies slowest. All attributes are
 // read as their text.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"

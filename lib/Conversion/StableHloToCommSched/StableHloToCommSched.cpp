@@ -1,10 +1,5 @@
 //===- StableHloToCommSched.cpp - Conversion from StableHLO ---------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // JAX writes what a scan computes as a private function that the loop calls.
 // MLIR's inliner does not inline operations of unregistered dialects.
@@ -21,7 +16,6 @@
 //     %c = func.call @main.manual_computation_0(%a) : ...
 //     "sdy.return"(%c) : (tensor<8xf32>) -> ()
 //   }) : ...
-//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"

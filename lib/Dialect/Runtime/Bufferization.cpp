@@ -1,17 +1,11 @@
 //===- Bufferization.cpp - Bufferization of commsched_rt ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Two rules protect the data of a collective in flight. The wait reads the
 // tensors that the start sends, so one-shot analysis finds a conflict with any
 // write in place between the two. The destinations of the start become separate
 // values that only the wait uses, so an operation that reads the old content
 // makes the start write into another buffer.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

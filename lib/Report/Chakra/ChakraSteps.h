@@ -1,10 +1,5 @@
 //===- ChakraSteps.h - Parts of execution traces ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Which ranks there are, which process groups each is in, and the numbers by
 // which execution traces name these groups.
@@ -18,7 +13,6 @@
 //
 // The operations of a scheduled function as execution traces have them, before
 // it is known on which rank.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_REPORT_CHAKRA_CHAKRASTEPS_H

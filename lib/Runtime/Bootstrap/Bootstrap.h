@@ -1,10 +1,5 @@
 //===- Bootstrap.h - Rendezvous of ranks in a folder ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Lets the ranks of a job, one process (or thread) each, find each other by
 // files of a folder that all of them see. The ranks exchange texts, are
@@ -17,7 +12,6 @@
 // ranks are there, rank 0 writes the keys into "roster", and all answer; the
 // names of all other files begin with a key, so that what another job has left
 // is never read.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H

@@ -1,17 +1,11 @@
 //===- HostBackend.h - Backends whose buffers are on the host ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the backends without a GPU have in common: buffers in memory of the
 // host, the clock of a step, the requests in flight, and offloads and reloads.
 // For each direction of these a thread copies the tensors of its launches in
 // the order of their starts, while the rank's own thread computes. A thread
 // begins with the first transfer of its direction.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_HOSTBACKEND_H

@@ -1,10 +1,5 @@
 //===- Launcher.h - Launchers and backends ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one table of launchers. The launchers mpirun and torchrun set environment
 // variables that give each process its rank. Backends whose ranks are processes
@@ -14,7 +9,6 @@
 // or CUDA runs the rest. "mpi" is libCommSchedRuntimeMpi.so, looked for in the
 // folders of $COMMSCHED_BACKEND_PATH and then beside the runtime; a name with a
 // slash is a path.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_LAUNCHER_H

@@ -1,10 +1,5 @@
 //===- Program.h - Programs and their collectives ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The program description that `commsched_load_program` reads. Parsing checks
 // every key, index and number of elements as far as that is possible without
@@ -21,7 +16,6 @@
 // buffers of each launch before a backend sees them. All error messages name
 // sites and launches by the functions below. See also `describeTimeout` in
 // Backend.h.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_PROGRAM_H

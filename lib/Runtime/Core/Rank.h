@@ -1,15 +1,9 @@
 //===- Rank.h - State and calls of a rank -----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The state of one rank: its backend, programs, requests, buffers and records,
 // and its first error. The functions of the C interface in Runtime.cpp work on
 // it. Methods return their error; `fail` makes it permanent.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_CORE_RANK_H

@@ -1,15 +1,9 @@
 //===- Runtime.cpp - The C interface of the runtime -----------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each function of Runtime.h finds the rank of the calling thread, returns at
 // once after an error, and works on the `Rank`. No exception leaves these
 // functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Core/Launcher.h"

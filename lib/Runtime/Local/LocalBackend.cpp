@@ -1,16 +1,10 @@
 //===- LocalBackend.cpp - Ranks as threads of one process -----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The built-in backend: the ranks are threads of one process that gave the same
 // job name. It needs no other software, reduces in the order of the ranks,
 // checks how programs use their buffers, and can take the times of collectives
 // and operators from the program's description.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Core/HostBackend.h"

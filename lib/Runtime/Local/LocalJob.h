@@ -1,10 +1,5 @@
 //===- LocalJob.h - State shared by the ranks of a job ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The state that the threads of a job share: which ranks have joined, failed or
 // left, the exchanges of texts, and the meetings that are not complete yet.
@@ -19,7 +14,6 @@
 // Staging.cpp makes copies of inputs when a collective starts, from which all
 // ranks write their outputs when it ends, and checks that both are left alone
 // in between.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_LOCAL_LOCALJOB_H

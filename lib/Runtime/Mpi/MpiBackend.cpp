@@ -1,14 +1,8 @@
 //===- MpiBackend.cpp - Ranks as processes of an MPI job ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A rank is a process, a collective is one or more non-blocking calls of MPI,
 // and compute sleeps and polls. All time stamps are the host's.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Mpi/MpiBackend.h"

@@ -1,10 +1,5 @@
 //===- MpiBackend.h - Parts of the backend for MPI --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // MPI starts once in a process and cannot start again, but a host may join and
 // leave several times: MPI and the board stay until the process ends. After an
@@ -31,7 +26,6 @@
 // the bytes of one element and the operation calls `accumulate`. MPI's counts
 // have 32 bits, and its algorithms multiply them by the number of ranks, so a
 // larger number of bytes is one element of a datatype that holds all of them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_MPI_MPIBACKEND_H

@@ -1,10 +1,5 @@
 //===- Communicators.cpp - Non-blocking NCCL communicators ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The methods of NcclBackend that make, watch and end communicators, and the
 // windows of groups. The communicators of groups are split off that of all
@@ -22,7 +17,6 @@
 // tensors of one launch, since its stream carries out one launch after the
 // other: what is sent is copied in before the calls of NCCL, and what is
 // received copied out after them, both on the stream of the group.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Nccl/NcclBackend.h"

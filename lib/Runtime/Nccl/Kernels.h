@@ -1,14 +1,8 @@
 //===- Kernels.h - GPU kernels of the backend -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The kernels in Kernels.cu: one that only takes time, and one that converts
 // elements.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_KERNELS_H

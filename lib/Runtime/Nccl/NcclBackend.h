@@ -1,10 +1,5 @@
 //===- NcclBackend.h - Collectives on NVIDIA GPUs ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A rank is a process with a GPU. There is one stream for compute, one for
 // every group, and one for transfers in each direction. A start makes the
@@ -20,7 +15,6 @@
 //
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NCCL_NCCLBACKEND_H

@@ -1,15 +1,9 @@
 //===- NcclStreams.cpp - Work that the backend enqueues -------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Events and memory of CUDA, and the methods of NcclBackend that enqueue work
 // on streams: launches and waits, compute, copies and buffers, and the times of
 // steps.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Nccl/NcclBackend.h"

@@ -1,9 +1,5 @@
 //===- ElementTypes.cpp - Types, conversions and reductions ---------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "Numerics/ElementTypes.h"

@@ -1,10 +1,5 @@
 //===- ElementTypes.h - Types, conversions and reductions -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The names that program descriptions use for element types, reductions, kinds
 // of collectives and methods, and the sizes of the types. All backends use
@@ -16,7 +11,6 @@
 // reduction must pass `checkReduction`. Integers wrap around. The minimum and
 // maximum of floating-point numbers are NaN if either operand is NaN, and order
 // -0 below 0. Types of 8 and 16 bits are computed in float.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTTYPES_H

@@ -1,15 +1,9 @@
 //===- Elements.h - Elements of any type ------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A C++ type for every commsched_type, and functions that read, write and
 // convert its values. Elements need not be aligned: buckets of several types
 // place them at any byte.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_NUMERICS_ELEMENTS_H

@@ -1,15 +1,9 @@
 //===- OneMachine.h - Jobs that share one machine ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Bounds of the one-machine problem: a machine runs jobs one at a time. Each
 // job has a release time (its head), a processing time, and a delivery time
 // after it (its tail). These are relaxations of a stream, for lower bounds.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_BOUNDS_ONEMACHINE_H

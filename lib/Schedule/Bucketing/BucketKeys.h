@@ -1,15 +1,9 @@
 //===- BucketKeys.h - Sort keys of merged operations ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sort keys that give each operation of a merged program its place: operations
 // move up with a merged start, move down with a merged wait, stay, or run at
 // the end.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_BUCKETING_BUCKETKEYS_H

@@ -1,14 +1,8 @@
 //===- BufferUses.h - Uses of buffers over repetitions ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The uses of each buffer of a cyclic problem, within its repetition and in
 // later ones.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_CYCLIC_BUFFERUSES_H

@@ -1,10 +1,5 @@
 //===- PeriodWindow.h - From an operation to its next repetition *- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A lower bound of the period of a program that repeats. Take an operation v
 // and the time from its issue in one repetition to that in the next, on average
@@ -20,7 +15,6 @@
 // With it a stream waits in each period for the computation that lies between
 // all that it delivers and all that it takes, such as the loss between the
 // gathers of parameters and the reductions of gradients.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_CYCLIC_PERIODWINDOW_H

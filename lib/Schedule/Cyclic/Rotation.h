@@ -1,10 +1,5 @@
 //===- Rotation.h - Rotation of periods -------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Moves operations from one period to the period before or after.
 //
@@ -12,7 +7,6 @@
 // from before the stalls of a period into them. The circle through the first
 // gather and the last reduction of a training step has such stalls: what else
 // is ready there has been computed before.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_CYCLIC_ROTATION_H

@@ -1,14 +1,8 @@
 //===- ChangeEstimates.h - What another implementation gains ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Estimates from the timeline of one choice how much shorter the step would
 // become with another implementation for one of the operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_IMPLEMENTATIONS_CHANGEESTIMATES_H

@@ -1,13 +1,7 @@
 //===- Choices.h - Functions of choices -------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What choices of implementations mean for a problem, and simple choices.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_IMPLEMENTATIONS_CHOICES_H

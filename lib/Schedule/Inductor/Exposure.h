@@ -1,16 +1,10 @@
 //===- Exposure.h - Exposed time of collectives -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The exposed time of a collective as it is seen from its own window, without a
 // simulation of the step: its time less that of the computation that runs while
 // it is in flight. Solvers that move one collective after the other decide by
 // it; it follows ReorderInfo of PyTorch Inductor's comms.py (2.13).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_INDUCTOR_EXPOSURE_H

@@ -1,15 +1,9 @@
 //===- ContendedRun.h - State of a schedule with contention -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The time model with contention, one operation at a time: what Clocks are to
 // the model without. simulate() runs it over a whole order, and
 // simulatePeriod() over one period after another.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_CONTENDEDRUN_H

@@ -1,15 +1,9 @@
 //===- EditableSchedule.h - Orders with incremental memory ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An order whose operations can be moved, with its live bytes, last uses and
 // computation times: the incremental form of simulateMemory(). Solvers that
 // move operations query the effect of a move before they make it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_EDITABLESCHEDULE_H

@@ -1,17 +1,11 @@
 //===- MovingGroup.h - Groups of moving operations --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A group of adjacent operations that moves up or down an order as a unit. The
 // group passes independent operations and absorbs those that it depends on.
 // Solvers whose rules are stated for swaps of two operations use it to make
 // many swaps at once: between two related operations, a logarithmic search
 // finds the farthest position that the memory limit allows.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_MOVINGGROUP_H

@@ -1,10 +1,5 @@
 //===- OrderTree.h - Order-statistics tree with summaries -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A balanced tree over the positions of an order. It finds the position of an
 // operation, the operation at a position, a summary of any stretch of
@@ -15,7 +10,6 @@
 // Algorithmica 16, 1996) whose keys are the positions themselves, and whose
 // priorities are a fixed hash of the operation: the same calls give the same
 // tree everywhere.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_ORDERTREE_H

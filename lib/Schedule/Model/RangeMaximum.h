@@ -1,15 +1,9 @@
 //===- RangeMaximum.h - Range maxima under range additions ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A sequence of numbers with two operations: whether the maximum of a range
 // exceeds a bound, and the addition of a number to a range. It is a segment
 // tree whose nodes store what was added to all of their descendants.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_RANGEMAXIMUM_H

@@ -1,16 +1,10 @@
 //===- ReadyTracker.h - Operations in topological order ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Counters for topological traversals (A. B. Kahn, "Topological sorting of
 // large networks", Communications of the ACM 5, 1962). A vertex is ready when
 // all of its predecessors have been taken. The client chooses the next ready
 // vertex and keeps the ready vertices in a queue of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_READYTRACKER_H

@@ -1,17 +1,11 @@
 //===- RunState.h - State of a partially executed schedule ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The time model and the memory model, one operation at a time. simulate() and
 // simulateMemory() run them over a whole order; solvers that build or compare
 // orders keep a state and issue operations to it. Solvers issue millions of
 // operations, so everything is inline and nothing allocates memory but the
 // constructors.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_RUNSTATE_H

@@ -1,15 +1,9 @@
 //===- TransportBuffers.h - Buffers of collectives in flight ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A start makes the buffers that it delivers, which others use once it has been
 // waited for, and may make some for itself, which are freed by then. The latter
 // it uses.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_MODEL_TRANSPORTBUFFERS_H

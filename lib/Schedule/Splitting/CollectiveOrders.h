@@ -1,16 +1,10 @@
 //===- CollectiveOrders.h - Search for orders of collectives ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The order of the collectives of a region in chunks decides how much of them
 // is hidden. List scheduling keeps no stream idle while a collective is ready;
 // but it may be better to wait for the next chunk of the collective behind a
 // short computation, so that a long computation begins earlier.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_SPLITTING_COLLECTIVEORDERS_H

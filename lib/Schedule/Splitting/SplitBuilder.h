@@ -1,14 +1,8 @@
 //===- SplitBuilder.h - Construction of split problems ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the construction of a SplitProblem works on: the regions, checked and
 // indexed, and a draft of the split program whose nodes have no order yet.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_SPLITTING_SPLITBUILDER_H

@@ -1,10 +1,5 @@
-//===- SplitPipelines.cpp - Orders of single regions
-//-----------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+//===- SplitPipelines.cpp - Orders of single regions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveOrders.h"

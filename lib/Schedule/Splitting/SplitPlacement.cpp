@@ -1,10 +1,5 @@
-//===- SplitPlacement.cpp - Order of split programs
-//------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+//===- SplitPlacement.cpp - Order of split programs -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitBuilder.h"

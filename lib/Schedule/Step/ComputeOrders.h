@@ -1,15 +1,9 @@
 //===- ComputeOrders.h - Orders of the computation of a step ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Orders in which the computation of a step can run, other than that of the
 // program. Computation with slack, such as that of weight gradients, moves to
 // where the compute stream would be idle otherwise.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_COMPUTEORDERS_H

@@ -1,15 +1,9 @@
 //===- IssuedOrder.h - Orders under construction ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An order under construction with its clocks and live bytes so far. In
 // addition to Clocks and LiveBytes it has streams that exclude each other and
 // collectives that are taken to be longer than they are.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_ISSUEDORDER_H

@@ -1,15 +1,9 @@
 //===- ListScheduling.h - List scheduling by ranks --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Orders by list scheduling, in which ranks decide what runs first of what is
 // ready. Memory is not considered, except that a window keeps operations near
 // their places.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_LISTSCHEDULING_H

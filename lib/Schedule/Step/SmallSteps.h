@@ -1,16 +1,10 @@
 //===- SmallSteps.h - Searches for steps of few operations ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Searches for a shorter step: a beam search, which grows orders from their
 // beginning, a local search, which moves single operations, and one that moves
 // exposed collectives. They are for programs that are small enough to simulate
 // some hundred or thousand orders.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H

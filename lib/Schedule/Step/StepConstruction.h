@@ -1,15 +1,9 @@
 //===- StepConstruction.h - One-pass construction of orders -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Builds an order by going through the computation with a clock: before each
 // operation it decides which collectives are issued, which are waited for, and
 // whether the memory allows it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H

@@ -1,9 +1,5 @@
 //===- StepStructure.cpp - Roles of the operations of a step --------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "StepStructure.h"

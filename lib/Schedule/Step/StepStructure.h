@@ -1,16 +1,10 @@
 //===- StepStructure.h - Roles of the operations of a step ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Divides the operations of a step into computation, whose order is given by a
 // compute order; collectives; and cheap operations that are issued together
 // with a collective, such as the cast before an all-gather and the views of its
 // result. A compute order determines when everything else is needed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPSTRUCTURE_H

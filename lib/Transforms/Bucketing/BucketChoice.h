@@ -1,10 +1,5 @@
 //===- BucketChoice.h - Choice of the buckets of a block --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Lists the ways in which the collectives of a block can be merged: the
 // buckets, their modes and costs, and the merged program. The bucketing passes
@@ -12,7 +7,6 @@
 // differ in the score: the passes simulate the merged program in the order
 // closest to the original one, commsched-schedule schedules it. Only the last
 // functions change the IR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H

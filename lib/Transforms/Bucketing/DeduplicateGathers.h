@@ -1,15 +1,9 @@
 //===- DeduplicateGathers.h - Removal of repeated gathers -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // FSDP gathers a parameter in the forward and again in the backward, so that
 // the unsharded tensor does not occupy memory in between. The second gather is
 // dropped where the memory limit allows the tensor to stay live.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_DEDUPLICATEGATHERS_H

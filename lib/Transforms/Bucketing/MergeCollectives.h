@@ -1,16 +1,10 @@
 //===- MergeCollectives.h - Merging of collectives into one -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Rewrites the members of a bucket into one collective. It either packs their
 // tensors into one buffer (copy) or carries them side by side in one launch
 // (coalesced). Mergeability.h has the rules, and BucketChoice.h selects among
 // the possible merges.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H

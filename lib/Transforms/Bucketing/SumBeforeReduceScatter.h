@@ -1,10 +1,5 @@
 //===- SumBeforeReduceScatter.h - Sums before reduce-scatters ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A parameter that is used twice has two gradients, which are often reduced one
 // by one and added afterwards. Sums and means are linear, so that
@@ -19,7 +14,6 @@
 // the size of the group. It takes longer and needs memory for its result. The
 // terms of each element are summed in another order, so that floating-point
 // results may differ by rounding.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_SUMBEFOREREDUCESCATTER_H

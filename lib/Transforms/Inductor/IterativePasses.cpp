@@ -1,17 +1,11 @@
 //===- IterativePasses.cpp - Passes that move collectives one by one ------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The passes commsched-reorder-comms-preserving-peak-memory and
 // commsched-sink-waits-iterative, which move one collective at a time within a
 // memory budget. They correspond to
 // `_reorder_communication_preserving_peak_memory_internal` and
 // `_sink_waits_iterative_internal` in PyTorch's torch/_inductor/comms.py.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../MoveCollectives.h"

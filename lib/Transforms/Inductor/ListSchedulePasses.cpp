@@ -1,15 +1,9 @@
 //===- ListSchedulePasses.cpp - List scheduling of collectives ------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The passes that apply ListScheduler: commsched-raise-comms,
 // commsched-sink-waits and commsched-reorder-compute-for-overlap. They
 // correspond to `_schedule_for_comm` in PyTorch's torch/_inductor/comms.py.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"

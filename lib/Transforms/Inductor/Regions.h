@@ -1,15 +1,9 @@
 //===- Regions.h - Marked regions and their functions -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The steps of commsched-compile-regions: collect the operations that carry
 // `commsched.compile_with`, decide which of them become one function, and
 // outline these functions.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_INDUCTOR_REGIONS_H

@@ -1,14 +1,8 @@
 //===- UnshardedBuffers.cpp - Passes on unsharded buffers -----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The passes commsched-reinplace-all-gather and
 // commsched-remove-unsharded-param-usage. An analysis decides where to rewrite.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"

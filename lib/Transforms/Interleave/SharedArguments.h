@@ -1,15 +1,9 @@
 //===- SharedArguments.h - Arguments that two functions share ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the arguments of two functions that one argument of the interleaved
 // function stands for, such as a parameter that the forward gathers and the
 // backward gathers again.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_INTERLEAVE_SHAREDARGUMENTS_H

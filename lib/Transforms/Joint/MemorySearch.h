@@ -1,14 +1,8 @@
 //===- MemorySearch.h - Search of a step that fits --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Builds the halves of partitions, measures and schedules them, and finds the
 // shortest step within a number of bytes. The joint function stays as it is.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_MEMORYSEARCH_H

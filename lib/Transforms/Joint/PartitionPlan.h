@@ -1,14 +1,8 @@
 //===- PartitionPlan.h - Choice of a partition ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Decides on the partition of a joint function by the options of
 // commsched-partition-joint. Rewrites nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H

@@ -1,17 +1,11 @@
 //===- Quantization.h - Activations in 8 bits -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Chooses the saved values of a partition that are worth an 8-bit
 // floating-point type and the places of the conversions in both halves, and
 // builds the conversions with operations that every processor runs: with a
 // factor for each row, so that the numbers of the row use the range of the
 // type, or without.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_QUANTIZATION_H

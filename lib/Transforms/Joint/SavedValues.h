@@ -1,10 +1,5 @@
 //===- SavedValues.h - Choice of the values to save -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Decisions on the saved values of a joint function that are made outside of
 // the partitioner: the attribute `commsched.saved_values`, and the proposals
@@ -16,7 +11,6 @@
 //
 // `values` are all values that could be saved, in program order. Their sizes
 // may differ between ranks, but not their names.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SAVEDVALUES_H

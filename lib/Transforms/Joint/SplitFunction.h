@@ -1,14 +1,8 @@
 //===- SplitFunction.h - Split of a joint function --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Creates the two halves of a joint function, calls them, finds them by their
 // calls, and rewrites them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_SPLITFUNCTION_H

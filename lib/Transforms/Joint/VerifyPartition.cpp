@@ -1,9 +1,5 @@
 //===- VerifyPartition.cpp - Pass that checks partitions ------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Joint/JointFunction.h"

@@ -1,10 +1,5 @@
 //===- BlockScheduler.h - Scheduling of a block within a limit --*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the schedule of a block for a limit of live bytes or a budget, buckets
 // and chunks included, and applies it. Three classes, each on top of the one
@@ -26,7 +21,6 @@
 // program is found on the problem that the merge will make, and that of a split
 // one on a copy. apply() does what was decided: the order, the buckets, and
 // last the copy in place of the block.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_BLOCKSCHEDULER_H

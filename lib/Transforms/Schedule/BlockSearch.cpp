@@ -1,9 +1,5 @@
 //===- BlockSearch.cpp - Schedules of a block for one limit ---------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduler.h"

@@ -1,14 +1,8 @@
 //===- ChooseImplementations.cpp - Choice of implementations --------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Has the library choose among the implementations that can carry out each
 // collective of a block, and writes the choice and its order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../CollectiveAlternatives.h"

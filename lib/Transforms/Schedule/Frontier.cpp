@@ -1,15 +1,9 @@
 //===- Frontier.cpp - Pass that trades step time against memory -----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Determines how much time more memory saves: each function is scheduled for
 // several budgets, and points that take both more time and more memory than
 // another one are dropped.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"

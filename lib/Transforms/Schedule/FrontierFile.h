@@ -1,14 +1,8 @@
 //===- FrontierFile.h - Step time against memory ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The points between which step time can be traded for memory, and the file
 // that they are written to: an array of JSON, or CSV.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H

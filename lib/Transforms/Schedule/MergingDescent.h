@@ -1,14 +1,8 @@
 //===- MergingDescent.h - Descent for one limit -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The coordinate descent of MergingSearch for one limit: MergingDescent.cpp
 // says what is tried, and MergingSketch.cpp sketches it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_MERGINGDESCENT_H

@@ -1,10 +1,5 @@
 //===- MergingSearch.h - Search for ways to merge collectives ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // How large buckets should be depends on the memory that is left, on what has
 // to hide them, and on where in the step they are. The search begins with
@@ -19,7 +14,6 @@
 // the limit. Sketches are kept: one that takes less than another limit is a
 // candidate there too, and what takes longer than the best one even if more
 // memory is allowed is not tried again.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_MERGINGSEARCH_H

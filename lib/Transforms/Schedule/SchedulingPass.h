@@ -1,14 +1,8 @@
 //===- SchedulingPass.h - Passes that schedule blocks -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The common base of commsched-schedule and commsched-frontier: it checks the
 // options that both have, and reads the blocks of a function.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H

@@ -1,16 +1,10 @@
 //===- SplitChoice.h - Choice of what to split ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Chooses the regions of a block that are split, and into how many chunks. The
 // gain is predicted without changing the IR: regions of equal signature are one
 // class, for each of which one region alone is simulated with each number of
 // chunks; the best numbers make a few programs, which are sketched as a whole.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITCHOICE_H

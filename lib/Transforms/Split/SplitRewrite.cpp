@@ -1,9 +1,5 @@
 //===- SplitRewrite.cpp - Rewriting of regions into chunks ----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitRewrite.h"

@@ -1,14 +1,8 @@
 //===- SplitRewrite.h - Rewriting of regions into chunks --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Replaces the operations of a region by chunks. See SplitRegion.h for what a
 // region is, and docs/guide/splitting.md for the result.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H

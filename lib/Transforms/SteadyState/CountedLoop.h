@@ -1,16 +1,10 @@
 //===- CountedLoop.h - Loops with a condition that count --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Turns an `scf.while` whose condition compares a counter with a bound into an
 // `scf.for`, and reads a `stablehlo.while` that counts, as JAX writes
 // `lax.scan`, as one and writes one back. Operations of StableHLO are known by
 // their names.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_COUNTEDLOOP_H

@@ -1,14 +1,8 @@
 //===- LoopPipeliner.h - Overlap of the iterations of loops -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Puts the loops of a function that hold collectives into the schedules that
 // LoopScheduler finds.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPPIPELINER_H

@@ -1,17 +1,11 @@
 //===- LoopScheduler.h - Schedules of loops ---------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the schedule of the body of a loop as a program that repeats, and
 // applies it, or replaces a short loop by all its iterations, which are
 // scheduled as one program. What runs before the first period and after the
 // last one is peeled; the names (`commsched.name`) of what is peeled end with
 // the part and the iteration.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPSCHEDULER_H

@@ -1,14 +1,8 @@
 //===- SteadyFunctions.h - Functions of a steady state ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Makes the functions of a steady state of the loop that the pipeliner makes of
 // a step.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEADYFUNCTIONS_H

@@ -1,9 +1,5 @@
 //===- SteadyState.cpp - Pass that overlaps steps that repeat -------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/SteadyState.h"

@@ -1,9 +1,5 @@
 //===- AccumulateGradients.cpp - Pass for micro-batches -------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Bucketing/DeduplicateGathers.h"

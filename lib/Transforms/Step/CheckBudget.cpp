@@ -1,9 +1,5 @@
-//===- CheckBudget.cpp - Pass that checks a budget of whole steps --------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+//===- CheckBudget.cpp - Pass that checks a budget of whole steps ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Joint/SplitFunction.h"

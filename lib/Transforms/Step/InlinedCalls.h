@@ -1,14 +1,8 @@
 //===- InlinedCalls.h - Bodies of functions in place of calls ---*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // MLIR's inliner, with what schedules and profiles ask of names: they differ,
 // and lead back to the function that an operation came from.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H

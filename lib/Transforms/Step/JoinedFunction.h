@@ -1,14 +1,8 @@
 //===- JoinedFunction.h - Several functions in one --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Creates functions whose body is the operations of several functions, one
 // after the other, or a part of those of one. The functions stay as they are.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H

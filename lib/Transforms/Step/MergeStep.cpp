@@ -1,9 +1,5 @@
 //===- MergeStep.cpp - Pass that merges the functions of a step -----------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"

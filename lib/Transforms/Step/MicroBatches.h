@@ -1,13 +1,7 @@
 //===- MicroBatches.h - Micro-batches in one function -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A step with an optimizer, whose other parts run for several micro-batches.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H

@@ -1,14 +1,8 @@
 //===- Cases.h - Cases of the suite -----------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A plan is the process groups and the collectives of one program; all ranks
 // make the same plan from the number of ranks and what the backend supports.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_CONFORMANCE_CASES_H

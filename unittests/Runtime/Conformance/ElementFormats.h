@@ -1,17 +1,11 @@
 //===- ElementFormats.h - Element types by their bits -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The element types of program descriptions by their class, size, and numbers
 // of exponent and fraction bits. This is independent of the runtime's
 // conversions: the suite encodes only numbers that a type represents exactly.
 // Operands of reductions have exact results over all ranks, whatever the order:
 // small integers, and the bound on partial results shared out among the ranks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H

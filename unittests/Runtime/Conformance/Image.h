@@ -1,10 +1,5 @@
 //===- Image.h - Memory before and after launches ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One buffer with the tensors of a few launches, guard bytes between them, and
 // the expected contents after the launches: outputs change, all other bytes do
@@ -14,7 +9,6 @@
 // out by itself what all the others send: the expected results come from the
 // definition of the collective, with no communication and none of the runtime's
 // arithmetic.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_CONFORMANCE_IMAGE_H

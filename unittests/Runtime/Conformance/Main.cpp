@@ -1,16 +1,10 @@
 //===- Main.cpp - The conformance suite -----------------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // commsched-conformance: holds a backend to the same results as all others.
 // With
 // --ranks it starts the ranks itself, as threads; otherwise it is one rank, or
 // the only one, of those that a launcher has started.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Runner.h"

@@ -1,15 +1,9 @@
 //===- Runner.h - One rank of the suite -------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Loads the plans' programs and runs their cases, a few in flight at a time,
 // waited for in different ways and orders; or loads programs that must be
 // rejected.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_CONFORMANCE_RUNNER_H

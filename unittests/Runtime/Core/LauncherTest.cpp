@@ -1,9 +1,5 @@
 //===- LauncherTest.cpp - Tests of launchers and backends -----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #include "Core/Launcher.h"

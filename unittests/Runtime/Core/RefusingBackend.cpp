@@ -1,13 +1,7 @@
 //===- RefusingBackend.cpp - A backend without a device ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A shared object that the loader finds, loads and cannot use.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Backend.h"

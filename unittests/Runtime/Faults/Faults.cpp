@@ -1,10 +1,5 @@
 //===- Faults.cpp - Ranks that do something wrong -------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each scenario is one program on a few ranks, of which one (the culprit) does
 // something wrong. A scenario only acts; the lit tests check the messages of
@@ -15,7 +10,6 @@
 // those that a launcher has started. Each rank that comes to its end says what
 // is wrong, writes what happened to DIR/rank-R.json, and its flight record
 // beside it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Runtime.h"

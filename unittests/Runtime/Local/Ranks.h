@@ -1,14 +1,8 @@
 //===- Ranks.h - Ranks as threads, for tests --------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs a function on every rank of a job of the local backend and returns the
 // status with which each rank left.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_LOCAL_RANKS_H

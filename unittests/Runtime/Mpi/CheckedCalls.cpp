@@ -1,15 +1,9 @@
 //===- CheckedCalls.cpp - Checks of what MPI is given ---------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // MPI's profiling interface lets these functions take the place of its own:
 // they end the process where a call gets more than the limit, or one buffer
 // twice instead of MPI's in-place form.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Mpi/MpiBackend.h"

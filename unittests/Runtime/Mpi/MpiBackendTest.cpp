@@ -1,13 +1,7 @@
 //===- MpiBackendTest.cpp - Unit tests of the MPI backend -----------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Tests run on all processes that mpirun has started, in the same order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../SiteText.h"

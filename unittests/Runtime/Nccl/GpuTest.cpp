@@ -1,13 +1,7 @@
 //===- GpuTest.cpp - Tests that need a GPU --------------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Without a GPU these tests are skipped, and say why.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Runtime/Runtime.h"

@@ -1,14 +1,8 @@
 //===- TestRanks.h - Ranks on stand-in GPUs ---------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs ranks as threads of the test, each through the C interface, and records
 // their calls of CUDA and NCCL.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_NCCL_TESTRANKS_H

@@ -1,14 +1,8 @@
 //===- ConversionTest.cpp - Tests of element types ------------------------===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Every bit pattern of the small floating-point types, with a slow conversion
 // beside it that looks for the nearest value among all.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Numerics/ElementTypes.h"

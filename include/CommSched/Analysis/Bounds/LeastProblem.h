@@ -1,15 +1,9 @@
 //===- LeastProblem.h - Problems of least times -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What a block takes at least, whatever the order of its operations and of
 // those inside of them: with its collectives as they are, or merged and split
 // in whatever way.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_BOUNDS_LEASTPROBLEM_H

@@ -1,14 +1,8 @@
 //===- Mergeability.h - Collectives that may be merged ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The rules by which collectives may become one: which ones, with which others,
 // and what a bucket takes over from the operations before it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_BUCKETING_MERGEABILITY_H

@@ -1,15 +1,9 @@
 //===- BucketCosts.h - Costs of merged collectives --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Estimates the cost of several collectives as one, before the IR is rewritten:
 // the merged launch and the copies around it. The times are those that
 // `OperationCosts` gives the operations that a merge creates.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_BUCKETCOSTS_H

@@ -1,15 +1,9 @@
 //===- Callees.h - What the functions of a module call ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A call is to its function what a loop is to its body: it takes what the
 // callee takes in the callee's own order. This writes that on the calls of a
 // module (CalleeSummary), callees before callers and each of them read once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_CALLEES_H

@@ -1,15 +1,9 @@
 //===- ChunkCosts.h - Costs of chunks ---------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Estimates the costs of the chunks of an operation, and of what divides and
 // joins them, before the IR is rewritten. The times are those that
 // `OperationCosts` gives the operations that a split creates.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_CHUNKCOSTS_H

@@ -1,10 +1,5 @@
 //===- CostAnalysis.h - Costs of operations as an analysis ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The context in which passes estimate costs: the target of the module, the
 // tables that resolve process groups, and the costs of operations on both.
@@ -12,7 +7,6 @@
 // Where the time of an operation or the size of a value is not known, a
 // scheduling problem has a stand-in: what is known of the operation, and no
 // bytes. This is what passes and reports say about them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_COSTANALYSIS_H

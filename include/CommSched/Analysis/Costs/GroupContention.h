@@ -1,16 +1,10 @@
 //===- GroupContention.h - Contention between groups ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Determines from the ranks of groups which collectives of a program slow each
 // other down: groups that share more than one device, which must not be in
 // flight together, and groups whose data travels over the same link. Defines
 // the options of passes that turn contention on.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_GROUPCONTENTION_H

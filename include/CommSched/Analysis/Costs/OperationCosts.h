@@ -1,15 +1,9 @@
 //===- OperationCosts.h - Costs of operations -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The time of any operation, registered or not: from its pin, the measured
 // profile, its interfaces, or the bytes of its operands and results. This is
 // where the MLIR-free cost models meet the IR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H

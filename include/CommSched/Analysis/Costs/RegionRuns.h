@@ -1,14 +1,8 @@
 //===- RegionRuns.h - How operations run their regions ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Which blocks an operation runs, and how often: the iterations of a loop, the
 // alternatives of a branch, the function that a call names.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_REGIONRUNS_H

@@ -1,10 +1,5 @@
 //===- TargetSpec.h - Target specification of a module ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the machine that costs are estimated for from the DLTI target system
 // specification of the nearest module that has one:
@@ -21,7 +16,6 @@
 // overrides one field of `cost::targetFields`. Keys without the prefix belong
 // to others and are ignored. The measured profile is the module's attribute
 // `commsched.profile`, a dictionary for `cost::MeasuredTable::parse`.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_COSTS_TARGETSPEC_H

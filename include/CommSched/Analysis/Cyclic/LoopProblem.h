@@ -1,14 +1,8 @@
 //===- LoopProblem.h - Cyclic problem of a loop -----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The bridge between loops and the scheduler of programs that repeat: turns the
 // body of a loop into a cyclic problem.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H

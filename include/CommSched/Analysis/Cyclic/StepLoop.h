@@ -1,14 +1,8 @@
 //===- StepLoop.h - A step as the body of a loop ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A step that repeats is the body of a loop. This writes the loop, so that what
 // analyses, schedules and pipelines loops does the same for steps.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_CYCLIC_STEPLOOP_H

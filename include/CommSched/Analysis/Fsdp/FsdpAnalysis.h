@@ -1,10 +1,5 @@
 //===- FsdpAnalysis.h - Collectives of sharded parameters -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Recognizes fully sharded data parallelism from the dataflow, not from names:
 // gathers of one parameter, and reductions of gradients that the function
@@ -12,7 +7,6 @@
 //
 // Finds gathers of a parameter that deliver the same values as an earlier one:
 // they gather the same shard, computed in the same way from the same contents.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_FSDP_FSDPANALYSIS_H

@@ -1,10 +1,5 @@
 //===- UnshardedParams.h - Parameters that need no storage ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // FSDP grows the storage of an unsharded parameter, copies the gathered tensor
 // into it, computes with it and frees it again. A read of the parameter may be
@@ -12,7 +7,6 @@
 // analysis checks that. The pattern is that of PyTorch Inductor's
 // remove_fsdp2_unsharded_param_graph_input_usage (torch 2.13,
 // _inductor/comms.py), with more checks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_FSDP_UNSHARDEDPARAMS_H

@@ -1,17 +1,11 @@
 //===- JointFunction.h - Joint graph of a function --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Builds the joint graph of a function that holds a forward and its backward,
 // and leads from the graph's nodes back to the function's values.
 //
 // Checks of the values that a block offloads, in joint functions and in
 // forwards: the copy on the host takes the place of the value in the backward.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_JOINT_JOINTFUNCTION_H

@@ -1,10 +1,5 @@
 //===- Aliasing.h - Storage that results share ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The storage of the results of an operation, as its interfaces state it: that
 // of a view's source, that of a destination, that of what a loop starts with,
@@ -14,7 +9,6 @@
 //   - every result is a view or is written in place (allResultsAlias),
 //   - every result is a view (makesOnlyViews),
 //   - nothing is copied, so that it takes no time (isFreeView).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_ALIASING_H

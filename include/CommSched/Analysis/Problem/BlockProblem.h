@@ -1,14 +1,8 @@
 //===- BlockProblem.h - Scheduling problem of a block -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The bridge between IR and solvers: turns a block into a problem on dense
 // indices, and an order of indices back into an order of operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H

@@ -1,15 +1,9 @@
 //===- CalleeSummary.h - What a call takes ----------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // `commsched.callee` on a call: what its callee takes, does and holds. A pass
 // on a function may not read other functions, which other threads may change,
 // so that Callees writes this on the calls before.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_CALLEESUMMARY_H

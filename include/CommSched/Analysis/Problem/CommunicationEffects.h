@@ -1,15 +1,9 @@
 //===- CommunicationEffects.h - Effects on communication --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Classifies operations by their communication: those that do not communicate,
 // collectives and waits that the interfaces describe, and all others, which no
 // communication may cross.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_COMMUNICATIONEFFECTS_H

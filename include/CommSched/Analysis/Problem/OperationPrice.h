@@ -1,13 +1,7 @@
 //===- OperationPrice.h - What operations take ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The time of operations, and how much of it is measured, pinned or assumed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_OPERATIONPRICE_H

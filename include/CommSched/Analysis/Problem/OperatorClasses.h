@@ -1,14 +1,8 @@
 //===- OperatorClasses.h - Classes of operations ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Classifies single operations, registered or not: by the interfaces that they
 // implement, else by their traits.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_OPERATORCLASSES_H

@@ -1,10 +1,5 @@
 //===- StorageAnalysis.h - Storages of a block ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Maps the values of one block to storages: the operation that allocates a
 // storage, the values that are views of it, the operations that use it, and
@@ -32,7 +27,6 @@
 //
 // What is live in the regions of an operation while it runs, and how that adds
 // up with what is live around the operation.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H

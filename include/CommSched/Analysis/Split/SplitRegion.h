@@ -1,10 +1,5 @@
 //===- SplitRegion.h - Regions to compute in chunks -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Collectives together with the computation around them that divides into the
 // same chunks, so that one chunk is communicated while another is computed.
@@ -17,7 +12,6 @@
 // that depends on another one through an operation outside of it, nor through a
 // value that a member needs whole: the search divides what it finds into
 // *stages* at such places.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_SPLIT_SPLITREGION_H

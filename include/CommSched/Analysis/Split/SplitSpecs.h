@@ -1,14 +1,8 @@
 //===- SplitSpecs.h - Regions as scheduling problems ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What a region becomes in chunks, on the dense indices of the scheduling
 // problem of its block, without changing the block.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_SPLIT_SPLITSPECS_H

@@ -1,13 +1,7 @@
 //===- CommSchedRtDialect.h - Requests of the runtime -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The dialect `commsched_rt`: what the runtime does, on tensors and on memrefs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTDIALECT_H

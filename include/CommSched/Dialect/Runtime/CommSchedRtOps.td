@@ -1,9 +1,5 @@
 //===- CommSchedRtOps.td - Requests of the runtime ---------*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_DIALECT_RUNTIME_COMMSCHEDRTOPS_TD

@@ -1,10 +1,5 @@
 //===- CachingAllocator.h - Model of PyTorch's allocator --------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A model of PyTorch's caching allocator for device memory, for blocks that one
 // stream allocates. It follows c10/cuda/CUDACachingAllocator.cpp and
@@ -13,7 +8,6 @@
 //
 // Replays the allocations and frees of an order with the model of PyTorch's
 // caching allocator.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_ALLOCATOR_CACHINGALLOCATOR_H

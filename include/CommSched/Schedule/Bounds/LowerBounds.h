@@ -1,14 +1,8 @@
 //===- LowerBounds.h - Lower bounds of step time ----------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Lower bounds on the time of a step that hold for every legal order. They
 // limit the distance between a schedule and the optimum.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_BOUNDS_LOWERBOUNDS_H

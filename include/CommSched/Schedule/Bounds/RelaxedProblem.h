@@ -1,10 +1,5 @@
 //===- RelaxedProblem.h - What all rewritten programs exceed ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A problem whose lower bound holds for a program and for all programs that
 // merging its collectives and splitting its operations make of it.
@@ -45,7 +40,6 @@
 // that has the parts and these dependences, up to the interruptions, which
 // computeTightLowerBound() and computePeriodBound() allow: they assume of the
 // operations on a machine only that their times add up.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_BOUNDS_RELAXEDPROBLEM_H

@@ -1,16 +1,10 @@
 //===- BucketedProblem.h - Problem with merged buckets ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The program with merged buckets: a problem in which each bucket is one start
 // and one wait, with the copies around them, and the order in which its
 // operations are to run. Simulating it decides whether a bucket pays, and the
 // rewriting takes the places of the merged operations from it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_BUCKETING_BUCKETEDPROBLEM_H

@@ -1,16 +1,10 @@
 //===- Bucketing.h - Buckets of collectives ---------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Forms buckets: sets of collectives that may be merged into one launch. Two
 // starts may share a bucket if no path of dependences, which may lead through
 // other buckets, makes one of them wait for the other. formBuckets() only
 // decides; BucketedProblem builds the merged program.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_BUCKETING_BUCKETING_H

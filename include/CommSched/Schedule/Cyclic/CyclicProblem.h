@@ -1,10 +1,5 @@
 //===- CyclicProblem.h - Programs that repeat -------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The cyclic scheduling problem: a program that is repeated, such as a training
 // step or the body of a loop, with dependences and uses of buffers that reach
@@ -12,7 +7,6 @@
 // position, so that operations of several repetitions run in one period
 // (modulo scheduling: Rau, "Iterative Modulo Scheduling", 1996; retiming:
 // Leiserson and Saxe, "Retiming Synchronous Circuitry", 1991).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_CYCLICPROBLEM_H

@@ -1,10 +1,5 @@
 //===- CyclicScheduler.h - Scheduler of programs that repeat ----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds an order of the period that is as short as possible and whose live
 // bytes never exceed a limit. It rotates the period: the operations before a
@@ -17,7 +12,6 @@
 // together with its schedule: what is exposed in a repetition alone may be
 // hidden by another one, where the tax of an implementation counts instead of
 // its time.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_CYCLICSCHEDULER_H

@@ -1,15 +1,9 @@
 //===- Period.h - Time and memory of programs that repeat -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What a repetition costs once the program has repeated long enough: the time
 // of a period, by the rules of simulate(), and the peak of live bytes, by those
 // of simulateMemory(); and lower bounds of the period.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H

@@ -1,17 +1,11 @@
 //===- ExposureReasons.h - Reasons for exposed collectives ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds the reason for which computation does not hide an exposed collective in
 // a given order: another operation, a busy stream, the memory limit, or a lack
 // of computation. Each reason concerns the smallest change of the order: the
 // collective starts one operation earlier, or is waited for one operation
 // later.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_EXPOSURE_EXPOSUREREASONS_H

@@ -1,15 +1,9 @@
 //===- ChainPlaces.h - Operations beside a long chain -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Which operations depend on each other is known of all pairs in quadratic time
 // only. Where most of a program hangs on one chain of dependences, as layers
 // do, two numbers an operation say nearly as much.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_CHAINPLACES_H

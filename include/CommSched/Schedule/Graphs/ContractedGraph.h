@@ -1,10 +1,5 @@
 //===- ContractedGraph.h - Dependences among merged nodes -------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The dependence graph of a problem under edge contraction. Merged nodes form a
 // class, which has the dependences of all of its members. The graph detects
@@ -21,7 +16,6 @@
 // Topological Ordering, and Strong Component Maintenance" (TALG 8, 2012). Both
 // are about the insertion of edges; a merge is an insertion in each direction,
 // for which the order needs room on one side only.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_CONTRACTEDGRAPH_H

@@ -1,10 +1,5 @@
 //===- GroupedOrder.h - Topological sort under constraints ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sorts topologically under soft constraints: groups of operations that are to
 // be contiguous, and precedences beside the dependences. Otherwise the order of
@@ -21,7 +16,6 @@
 // come back. Only such a path raises the level, so any two sets of a label are
 // connected by one and cannot be merged. Later labels treat each set as one
 // operation.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_GRAPHS_GROUPEDORDER_H

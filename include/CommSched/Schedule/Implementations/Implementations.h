@@ -1,10 +1,5 @@
 //===- Implementations.h - Choice of collective algorithms ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Chooses for each collective of a step one of several implementations, which
 // differ in their time, in the stream that they run on, and, by the stream, in
@@ -12,7 +7,6 @@
 // fewer channels, a second communicator. What is exposed should be fast, and
 // what computation hides should not slow it down. Which is which depends on the
 // order of the operations, so the choice and the order are improved in turns.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_IMPLEMENTATIONS_IMPLEMENTATIONS_H

@@ -1,17 +1,11 @@
 //===- AutogradOrder.h - Order of recomputed operations ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Delays the recomputation of activations. A partitioned backward recomputes
 // activations at its beginning, in the order of the forward, so that they take
 // as much memory as saved ones. An autograd engine recomputes each activation
 // when the gradients reach it; this order does the same, as
 // reordering_to_mimic_autograd_engine in PyTorch's partitioner.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_AUTOGRADORDER_H

@@ -1,10 +1,5 @@
 //===- IterativeReordering.h - Iterative reordering -------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Memory-aware reordering that moves single starts and waits past their
 // neighbours, together with dependent cheap operations, while live memory stays
@@ -13,7 +8,6 @@
 // PyTorch Inductor's comms.py (2.13), which swaps neighbours one by one; here a
 // search finds the next operation that stops the group. What differs, and why,
 // is in docs/reference/inductor.md.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_ITERATIVEREORDERING_H

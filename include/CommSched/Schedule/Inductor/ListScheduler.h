@@ -1,15 +1,9 @@
 //===- ListScheduler.h - List scheduling by scores --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The list scheduler that raises collectives, sinks waits and runs computation
 // beside collectives: of all operations whose predecessors have run, it takes
 // the one with the best score.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_LISTSCHEDULER_H

@@ -1,15 +1,9 @@
 //===- PeakMemoryOrders.h - Orders for low peak memory ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Orders of operations that need little memory at their peak: three greedy
 // topological sorts, none of which is always best, and the choice of the best
 // of them by simulation.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_INDUCTOR_PEAKMEMORYORDERS_H

@@ -1,10 +1,5 @@
 //===- Interleaving.h - Two programs in one order ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Merges the operations of two programs, such as the forward of one micro-batch
 // and the backward of another, so that computation of the one runs while the
@@ -13,7 +8,6 @@
 // step scheduler then improves it. Memory is checked as by the banker's
 // algorithm (E. W. Dijkstra, EWD 108, 1965): both can always end within the
 // limit.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_INTERLEAVE_INTERLEAVING_H

@@ -1,13 +1,7 @@
 //===- MemoryBudget.h - Budgets of memory as text ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The one grammar of memory in options, for passes, the C interface and Python.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_MEMORYBUDGET_H

@@ -1,15 +1,9 @@
 //===- MemoryTimeline.h - Memory model --------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The memory model: an operation allocates its buffers when it begins, and when
 // it ends it frees the buffers of which it is the last user. The peak is
 // measured between the two.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_MEMORYTIMELINE_H

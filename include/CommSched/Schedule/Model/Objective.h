@@ -1,16 +1,10 @@
 //===- Objective.h - What makes a schedule better ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What solvers look for, and the one rule by which everything that compares
 // schedules does so: what is within the limit comes first, then what is
 // shorter, then what takes less memory. Of what is over the limit, the less
 // memory the better, then the shorter.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_OBJECTIVE_H

@@ -1,17 +1,11 @@
 //===- Problem.h - Scheduling problems --------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A scheduling problem on dense indices: operations with a kind, a cost and a
 // stream; dependences between them; buffers with a size, a producer and users.
 // It is built by the add functions, closed by finalize(), and then the
 // read-only input of every solver, simulator and bound of this library. It is
 // independent of MLIR and of what the operations compute.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_PROBLEM_H

@@ -1,10 +1,5 @@
 //===- ProblemTransforms.h - Changes of scheduling problems -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Functions that change a problem: dependences that fix the order of
 // collectives, and operations that are renumbered in the order in which they
@@ -13,7 +8,6 @@
 // All ranks of a group must start its collectives in the same order. The order
 // of the program is the same on all ranks; expressed as dependences, no solver
 // can change it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_PROBLEMTRANSFORMS_H

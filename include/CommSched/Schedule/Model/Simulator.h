@@ -1,15 +1,9 @@
 //===- Simulator.h - Time model ---------------------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The time model: one compute stream, and one in-order stream per process
 // group. Operations are issued in the given order by the compute stream. With
 // contention, operations that run at once slow each other down.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_SIMULATOR_H

@@ -1,14 +1,8 @@
 //===- Verify.h - Check of the legality of orders ---------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The verifier that every order passes before it is used: an order has each
 // operation once, after all operations that it depends on.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_MODEL_VERIFY_H

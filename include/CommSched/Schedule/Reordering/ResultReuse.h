@@ -1,16 +1,10 @@
 //===- ResultReuse.h - Reuse of collective results --------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Common subexpression elimination of collectives within a memory limit. Some
 // collectives have the same result as an earlier one, such as the second
 // all-gather of a parameter. Such a collective can be dropped if the earlier
 // result stays live in between, which takes memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_REORDERING_RESULTREUSE_H

@@ -1,16 +1,10 @@
 //===- SimpleOverlap.h - Overlap without cost estimates ---------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Overlaps communication without cost estimates: starts move up and waits move
 // down as far as dependences and the program's own peak memory allow. No other
 // operation moves, and collectives keep their order, as in simple_overlap of
 // PyTorch Inductor (2026).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_REORDERING_SIMPLEOVERLAP_H

@@ -1,14 +1,8 @@
 //===- RegionSketch.h - Gain of splitting one region ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What a region takes by itself, whole and in chunks. It chooses the number of
 // chunks for all regions of one kind without scheduling a program for each.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_SPLITTING_REGIONSKETCH_H

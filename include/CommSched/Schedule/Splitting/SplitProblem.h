@@ -1,16 +1,10 @@
 //===- SplitProblem.h - Problem with regions in chunks ----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The program with split regions: a problem in which each operation of a region
 // is replaced by one operation a chunk, with the slices on the way in and the
 // concatenations on the way out. Scheduling it decides whether splitting pays,
 // without changing the program.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_SPLITTING_SPLITPROBLEM_H

@@ -1,15 +1,9 @@
 //===- SmallerOrders.h - Orders that take less memory -----------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Orders for scheduleStep() to begin with, other than that of the program. It
 // moves computation only as far as the windows around its place allow, so that
 // a program whose operations are written in a poor order is scheduled poorly.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_STEP_SMALLERORDERS_H

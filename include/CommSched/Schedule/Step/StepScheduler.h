@@ -1,17 +1,11 @@
 //===- StepScheduler.h - Scheduler of training steps ------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Finds an order in which the step is as short as possible and the live bytes
 // never exceed a limit. Collectives start as late as is safe, or as early as it
 // takes to keep their stream busy; they are waited for when the wait costs
 // nothing or when the memory is needed; and computation moves to where the
 // compute stream would be idle.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H

@@ -1,10 +1,5 @@
 //===- HiddenTransfers.h - Transfers that computation hides -----*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Chooses the values that a forward sends to the host and its backward fetches
 // back. One stream takes transfers to the host one after the other, another one
@@ -14,7 +9,6 @@
 // is feasible if one machine does the former with their release times and one
 // deadline, and another machine the latter with one release time and their
 // deadlines; each takes the jobs in the order of these times.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_SCHEDULE_TRANSFERS_HIDDENTRANSFERS_H

@@ -1,14 +1,8 @@
 //===- Options.td - Options that passes share --------------*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Options of which the value is one of a list, and the options that several
 // passes and pipelines have. Each is declared and described once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PASSES_OPTIONS_TD

@@ -1,9 +1,5 @@
 //===- Schedule.td - Passes that schedule blocks -----------*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PASSES_SCHEDULE_TD

@@ -1,9 +1,5 @@
 //===- Steps.td - Passes on steps of several functions -----*- tablegen -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_TRANSFORMS_PASSES_STEPS_TD

@@ -1,14 +1,8 @@
 //===- Operations.h - Operations of stand-in communicators ------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The rendezvous of the ranks of a communicator: data of collectives, and
 // messages between two ranks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_NCCL_OPERATIONS_H

@@ -1,10 +1,5 @@
 //===- Standin.h - Stand-ins for GPUs and NCCL ------------------*- C++ -*-===//
-//
-// Part of the CommSched project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Stand-ins for libcudart.so.13 and libnccl.so.2 that record every call and
 // execute it in host memory: streams are queues of work that runs when its
@@ -14,7 +9,6 @@
 // "alone;stuck=ncclCommSplit;log=calls.txt".
 //
 // One lock guards the work of all ranks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_NCCL_STANDIN_H
