@@ -91,9 +91,18 @@ func.func @alternatives(%c: i1, %i: index) {
     "other.pinned"() {commsched.runtime_ns = 5 : i64} : () -> ()
   } {test.ns = 9}
   scf.index_switch %i {test.ns = 8}
-  case 0 { "other.pinned"() {commsched.runtime_ns = 8 : i64} : () -> () scf.yield }
-  case 1 { "other.pinned"() {commsched.runtime_ns = 2 : i64} : () -> () scf.yield }
-  default { "other.pinned"() {commsched.runtime_ns = 1 : i64} : () -> () scf.yield }
+  case 0 {
+    "other.pinned"() {commsched.runtime_ns = 8 : i64} : () -> ()
+    scf.yield
+  }
+  case 1 {
+    "other.pinned"() {commsched.runtime_ns = 2 : i64} : () -> ()
+    scf.yield
+  }
+  default {
+    "other.pinned"() {commsched.runtime_ns = 1 : i64} : () -> ()
+    scf.yield
+  }
   return
 }
 

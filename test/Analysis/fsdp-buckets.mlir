@@ -21,7 +21,8 @@ func.func @coalesced(%p: tensor<4xf32> $parameter, %q: tensor<4xf32> $parameter,
       {commsched.name = "parameters", test.fsdp = "parameter_gather"} : tensor<4xf32>, tensor<4xbf16>
       -> !commsched.future<tensor<16xf32>, tensor<16xbf16>>
   %w0:2 = commsched.wait %f0 : !commsched.future<tensor<16xf32>, tensor<16xbf16>>
-  %f1 = commsched.all_gather %p, %x on @g dim(0) {commsched.name = "mixed"} : tensor<4xf32>, tensor<4xf32>
+  %f1 = commsched.all_gather %p, %x on @g dim(0) {commsched.name = "mixed"}
+      : tensor<4xf32>, tensor<4xf32>
       -> !commsched.future<tensor<16xf32>, tensor<16xf32>>
   %w1:2 = commsched.wait %f1 : !commsched.future<tensor<16xf32>, tensor<16xf32>>
   %f2 = commsched.reduce_scatter %a, %a on @g reduction(avg) dim(0)
@@ -52,7 +53,8 @@ func.func @copied(%p: tensor<4xf32> $parameter, %q: tensor<2x2xf32> $parameter, 
   %view = commsched.compute "aten.view"(%s0) {alias = 0 : i64} : (!t) -> tensor<2x6xbf16>
   $run(%w1 = all_gather %view on @g dim(0) {commsched.name = "viewed", test.fsdp = "parameter_gather"} : tensor<2x6xbf16> -> tensor<8x6xbf16>)
 
-  %s2, %b2 = commsched.all_gather_copy_in %p, %x on @g : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
+  %s2, %b2 = commsched.all_gather_copy_in %p, %x on @g
+      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
   $run(%w2 = all_gather %s2 on @g dim(0) into %b2 {commsched.name = "with_input"} : tensor<8xf32> into tensor<32xf32> -> tensor<32xf32>)
 
   %s3, %b3 = commsched.all_gather_copy_in %p, %s0 on @g : tensor<4xf32>, !t -> tensor<16xbf16>,
@@ -62,7 +64,8 @@ func.func @copied(%p: tensor<4xf32> $parameter, %q: tensor<2x2xf32> $parameter, 
   %cat = commsched.compute "aten.cat"(%s0, %s0) : (!t, !t) -> tensor<24xbf16>
   $run(%w4 = all_gather %cat on @g dim(0) {commsched.name = "two_buckets"} : tensor<24xbf16> -> tensor<96xbf16>)
 
-  %s5, %b5 = commsched.all_gather_copy_in %zeros on @g : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+  %s5, %b5 = commsched.all_gather_copy_in %zeros on @g
+      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
   $run(%w5 = all_gather %s5 on @g dim(0) into %b5 {commsched.name = "zeros"} : tensor<4xf32> into tensor<16xf32> -> tensor<16xf32>)
   return
 }
@@ -71,7 +74,9 @@ func.func @chunked(%a: tensor<4x2xbf16>, %b: tensor<7x1xbf16>)
     -> (tensor<1x2xf32>, tensor<2x1xf32>) {
   %buffer = commsched.chunk_cat %a, %b on @g : tensor<4x2xbf16>, tensor<7x1xbf16> -> tensor<16xf32>
   $run(%w = reduce_scatter %buffer on @g reduction(avg) dim(0) {test.fsdp = "gradient_scatter"} : tensor<16xf32> -> tensor<4xf32>)
-  %0 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64} : (tensor<4xf32>) -> tensor<1x2xf32>
-  %1 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64} : (tensor<4xf32>) -> tensor<2x1xf32>
+  %0 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<1x2xf32>
+  %1 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64}
+      : (tensor<4xf32>) -> tensor<2x1xf32>
   return %0, %1 : tensor<1x2xf32>, tensor<2x1xf32>
 }

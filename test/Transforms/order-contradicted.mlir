@@ -19,7 +19,8 @@ func.func @descending(%a: tensor<4xf32>) {
   // expected-note @below {{that collective is here}}
   %f = commsched.all_reduce %a on @g reduction(sum) {commsched.order = 3 : i64}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %f1 = commsched.all_reduce %a on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %f1 = commsched.all_reduce %a on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-error @below {{'commsched.all_reduce' op has commsched.order 2, but starts after a collective with 3}}
   %f2 = commsched.all_reduce %a on @h reduction(sum) {commsched.order = 2 : i64}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>

@@ -48,7 +48,8 @@ func.func @step(%x: tensor<8xi8>) -> (tensor<8xi8>, tensor<1xi8>) {
       : tensor<20xi8, #commsched.host> -> !commsched.future<tensor<20xi8>>
   %t = commsched.wait %s : !commsched.future<tensor<8xi8>>
   %a2 = commsched.wait %r : !commsched.future<tensor<20xi8>>
-  %y = commsched.compute "y"(%a2) {commsched.runtime_ns = 10 : i64} : (tensor<20xi8>) -> tensor<1xi8>
+  %y = commsched.compute "y"(%a2) {commsched.runtime_ns = 10 : i64}
+      : (tensor<20xi8>) -> tensor<1xi8>
   return %t, %y : tensor<8xi8>, tensor<1xi8>
 }
 

@@ -22,12 +22,16 @@ commsched.group @dp size(2)
 // ORDER-LABEL: func.func @split(
 // ORDER-NEXT: // order: copy_in1 fill1 gather1 wait1 scale1 copy_out1 cast2 copy_in2 gather2 wait2{{$}}
 func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
-  %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp {commsched.name = "copy_in1"} : !part -> !part, !whole
+  %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %filled = commsched.compute "fill1"(%o1) {mutates = array<i64: 0>} : (!whole) -> tensor<1xi1>
-  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1 {commsched.name = "gather1"} : !part into !whole -> !future
+  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
+      {commsched.name = "gather1"} : !part into !whole -> !future
   %c2 = commsched.compute "cast2"(%p2) : (tensor<4xf32>) -> !part
-  %s2, %o2 = commsched.all_gather_copy_in %c2 on @dp {commsched.name = "copy_in2"} : !part -> !part, !whole
-  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2 {commsched.name = "gather2"} : !part into !whole -> !future
+  %s2, %o2 = commsched.all_gather_copy_in %c2 on @dp
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
+  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
+      {commsched.name = "gather2"} : !part into !whole -> !future
   %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %scaled = commsched.compute "scale1"(%w1)
       {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
@@ -47,11 +51,15 @@ func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
 // ORDER-LABEL: func.func @order_kept(
 // ORDER-NEXT: // order: copy_in1 gather1 copy_in2 gather2 compute barrier wait1 wait2{{$}}
 func.func @order_kept(%p1: !part, %p2: !part) -> (!whole, !whole, !part) {
-  %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp {commsched.name = "copy_in1"} : !part -> !part, !whole
-  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1 {commsched.name = "gather1"} : !part into !whole -> !future
-  %s2, %o2 = commsched.all_gather_copy_in %p2 on @dp {commsched.name = "copy_in2"} : !part -> !part, !whole
+  %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
+  %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %s2, %o2 = commsched.all_gather_copy_in %p2 on @dp
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %x = commsched.compute "compute"(%p1) : (!part) -> !part
-  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2 {commsched.name = "gather2"} : !part into !whole -> !future
+  %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
+      {commsched.name = "gather2"} : !part into !whole -> !future
   commsched.barrier on @dp
   %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future

@@ -24,14 +24,19 @@
 // CHECK-LABEL: func.func @step(
 // CHECK-NEXT: // order: a offload beside_offload wait wide narrow reload beside_reload wait z{{$}}
 func.func @step(%x: tensor<100xi8>) -> tensor<1xi8> {
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64} : (tensor<100xi8>) -> tensor<900xi8>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<100xi8>) -> tensor<900xi8>
   %f = commsched.offload %a {commsched.runtime_ns = 100 : i64}
       : tensor<900xi8> -> !commsched.future<tensor<900xi8, #commsched.host>>
   %h = commsched.wait %f : !commsched.future<tensor<900xi8, #commsched.host>>
-  %b = commsched.compute "beside_offload"(%x) {commsched.runtime_ns = 100 : i64} : (tensor<100xi8>) -> tensor<1xi8>
-  %w = commsched.compute "wide"(%b) {commsched.runtime_ns = 50 : i64} : (tensor<1xi8>) -> tensor<900xi8>
-  %n = commsched.compute "narrow"(%w) {commsched.runtime_ns = 50 : i64} : (tensor<900xi8>) -> tensor<1xi8>
-  %c = commsched.compute "beside_reload"(%n) {commsched.runtime_ns = 100 : i64} : (tensor<1xi8>) -> tensor<1xi8>
+  %b = commsched.compute "beside_offload"(%x) {commsched.runtime_ns = 100 : i64}
+      : (tensor<100xi8>) -> tensor<1xi8>
+  %w = commsched.compute "wide"(%b) {commsched.runtime_ns = 50 : i64}
+      : (tensor<1xi8>) -> tensor<900xi8>
+  %n = commsched.compute "narrow"(%w) {commsched.runtime_ns = 50 : i64}
+      : (tensor<900xi8>) -> tensor<1xi8>
+  %c = commsched.compute "beside_reload"(%n) {commsched.runtime_ns = 100 : i64}
+      : (tensor<1xi8>) -> tensor<1xi8>
   %r = commsched.reload %h {commsched.runtime_ns = 100 : i64}
       : tensor<900xi8, #commsched.host> -> !commsched.future<tensor<900xi8>>
   %again = commsched.wait %r : !commsched.future<tensor<900xi8>>
@@ -53,9 +58,11 @@ func.func @changes_places(%a: tensor<9xi8, #commsched.host>,
   %rb = commsched.reload %b {commsched.name = "first", commsched.runtime_ns = 100 : i64}
       : tensor<9xi8, #commsched.host> -> !commsched.future<tensor<9xi8>>
   %vb = commsched.wait %rb : !commsched.future<tensor<9xi8>>
-  %c = commsched.compute "c"(%vb) {commsched.runtime_ns = 100 : i64} : (tensor<9xi8>) -> tensor<9xi8>
+  %c = commsched.compute "c"(%vb) {commsched.runtime_ns = 100 : i64}
+      : (tensor<9xi8>) -> tensor<9xi8>
   %va = commsched.wait %ra : !commsched.future<tensor<9xi8>>
-  %d = commsched.compute "d"(%va, %c) {commsched.runtime_ns = 100 : i64} : (tensor<9xi8>, tensor<9xi8>) -> tensor<9xi8>
+  %d = commsched.compute "d"(%va, %c) {commsched.runtime_ns = 100 : i64}
+      : (tensor<9xi8>, tensor<9xi8>) -> tensor<9xi8>
   return %d : tensor<9xi8>
 }
 
