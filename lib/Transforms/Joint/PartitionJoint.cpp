@@ -106,8 +106,6 @@ private:
                           std::vector<Replacement> &replacements);
   FailureOr<PartitionPlan> planWithinPeak(const JointFunction &working,
                                           OperationCosts &costs) const;
-  FailureOr<PartitionPlan>
-  planWithinFraction(const JointFunction &working) const;
   FailureOr<Split> choose(const JointFunction &working, OperationCosts &costs);
 
   /// The limit on the peak of forward and backward together, if there is one.
@@ -207,30 +205,12 @@ PartitionJoint::planWithinPeak(const JointFunction &working,
                        /*isOverBudget=*/bytes > *peakBytes};
 }
 
-/// What the function names itself, if it does, within the fraction or not.
-FailureOr<PartitionPlan>
-PartitionJoint::planWithinFraction(const JointFunction &working) const {
-  bool isNamed = namesSavedValues(working);
-  FailureOr<PartitionPlan> plan = PartitionPlan();
-  if (!isNamed || activationMemoryBudget < 1)
-    plan = planPartition(working, getPlanOptions());
-  if (failed(plan) || !isNamed)
-    return plan;
-  FailureOr<Split> split = splitAtSavedValues(working);
-  if (failed(split))
-    return failure();
-  plan->split = std::move(*split);
-  plan->bytes = computeSavedBytes(working.getGraph(), plan->split.saved);
-  plan->isOverBudget =
-      activationMemoryBudget < 1 && plan->bytes > plan->allowedBytes;
-  return plan;
-}
-
 FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
                                         OperationCosts &costs) {
   func::FuncOp function = working.getFunction();
   FailureOr<PartitionPlan> plan =
-      peakBytes ? planWithinPeak(working, costs) : planWithinFraction(working);
+      peakBytes ? planWithinPeak(working, costs)
+                : planPartition(working, getPlanOptions());
   if (failed(plan))
     return failure();
   if (plan->markedNode != partition::noNode)

@@ -4,6 +4,7 @@
 
 #include "PartitionPlan.h"
 #include "../MemoryBudget.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "SavedValues.h"
@@ -118,6 +119,16 @@ mlir::commsched::planPartition(const JointFunction &joint,
                                const PartitionPlanOptions &options) {
   partition::JointGraph graph = joint.getGraph();
   PartitionPlan plan;
+  bool isNamed = joint.getFunction()->hasAttr(savedValuesAttrName);
+  if (isNamed) {
+    FailureOr<Split> split = splitAtSavedValues(joint);
+    if (failed(split))
+      return failure();
+    plan.split = std::move(*split);
+    plan.bytes = computeSavedBytes(graph, plan.split.saved);
+    if (options.fraction >= 1)
+      return plan;
+  }
   bool isDefault = options.strategy == PartitionStrategy::Default;
   if (isDefault)
     plan.markedNode = partition::findMarkedForRecomputation(graph);
@@ -140,6 +151,10 @@ mlir::commsched::planPartition(const JointFunction &joint,
     return failure();
   plan.allowedBytes = static_cast<int64_t>(
       options.fraction * static_cast<double>(ladder->getMostBytes()));
+  if (isNamed) {
+    plan.isOverBudget = plan.bytes > plan.allowedBytes;
+    return plan;
+  }
   return BudgetSearch(joint, graph, *ladder, std::move(plan)).run();
 }
 

@@ -33,14 +33,16 @@ struct PartitionPlan {
   /// The bytes that the budget limits: of the saved values. 0 without a budget.
   int64_t bytes = 0;
   int64_t allowedBytes = 0;
-  /// Whether no choice was found within the budget: then this is the smallest.
+  /// Whether no choice was found within the budget: then this is the smallest,
+  /// or what the function names.
   bool isOverBudget = false;
   /// With the strategy `default`: what is marked for recomputation, so that the
   /// partition is a minimum cut; noNode: nothing is.
   partition::NodeId markedNode = partition::noNode;
 };
 
-/// Decides how to partition `joint`, whose costs are in the unit that counts.
+/// Decides how to partition `joint`, whose costs are in the unit that counts,
+/// unless it names what is saved: then that is taken, over the budget or not.
 /// Emits an error, at the operations at odds, if there is no such partition.
 FailureOr<PartitionPlan> planPartition(const JointFunction &joint,
                                        const PartitionPlanOptions &options);
