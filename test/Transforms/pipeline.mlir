@@ -9,7 +9,7 @@
 
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,DEFAULTS
 // RUN: %{schedule} > %t
-// RUN: FileCheck %s --check-prefixes=CHECK,COPIED < %t
+// RUN: FileCheck %s --check-prefixes=CHECK < %t
 // RUN: %{check-steps}
 // REDEFINE: %{options} = bitwise
 // RUN: %{schedule} | FileCheck %s --check-prefixes=CHECK
@@ -103,7 +103,7 @@ commsched.group @g size(2)
 // CHECK-NEXT: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"
 // CHECK-NEXT: "gradient"
 // CHECK-NEXT: commsched.wait
-// COPIED-NEXT: commsched.chunk_cat
+// CHECK-NEXT: commsched.chunk_cat
 // CHECK-NEXT: commsched.reduce_scatter {{.*}}"d00+d01+d02+d03"
 // CHECK: commsched.wait
 // CHECK-NOT: commsched.wait

@@ -272,6 +272,15 @@ OperationCosts::getQuery(CollectiveOpInterface collective) {
   return makeQuery(collective, std::max(*sent, *delivered));
 }
 
+bool OperationCosts::roundsByPlace(CollectiveOpInterface collective) {
+  CollectiveKind kind = collective.getCollectiveKind();
+  if (kind != CollectiveKind::AllReduce &&
+      kind != CollectiveKind::ReduceScatter)
+    return false;
+  FailureOr<ProcessGroup> group = collective.getProcessGroup(symbolTables);
+  return failed(group) || group->size > 2;
+}
+
 /// The query of `collective`, if it carries `bytes`; none when the group or the
 /// implementation is not known.
 std::optional<CollectiveQuery>

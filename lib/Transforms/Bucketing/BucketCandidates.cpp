@@ -233,6 +233,7 @@ public:
 
 private:
   SmallVector<BucketMode, 2> findModes(CollectiveOpInterface collective,
+                                       bool keepsPlaces,
                                        std::string &reason) const;
   Attribute makeKey(CollectiveOpInterface collective,
                     ArrayRef<BucketMode> modes) const;
@@ -266,10 +267,12 @@ static bool isFsdp(const BucketingPassOptions &options,
 }
 
 SmallVector<BucketMode, 2>
-MergeableFinder::findModes(CollectiveOpInterface collective,
+MergeableFinder::findModes(CollectiveOpInterface collective, bool keepsPlaces,
                            std::string &reason) const {
+  static constexpr BucketMode sideBySide[] = {BucketMode::Coalesced};
   SmallVector<BucketMode, 2> modes;
-  for (BucketMode mode : options.modes) {
+  for (BucketMode mode :
+       keepsPlaces ? ArrayRef(sideBySide) : ArrayRef(options.modes)) {
     std::optional<std::string> obstacle =
         getUnmergeableReason(collective, mode);
     if (!obstacle)
@@ -292,15 +295,13 @@ Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
   return ArrayAttr::get(collective->getContext(), keys);
 }
 
-/// Why every merge of `collective` with others moves elements to other places
-/// of a message; empty if not every merge does.
+/// Why every merge of `collective`, a reduction, with others moves elements to
+/// other places of a message; empty if not every merge does.
 static StringRef getPackingReason(CollectiveOpInterface collective) {
-  CollectiveKind kind = collective.getCollectiveKind();
-  bool reduces = kind == CollectiveKind::AllReduce;
-  if (reduces && isCarriedByGloo(collective))
+  if (collective.getCollectiveKind() == CollectiveKind::AllReduce &&
+      isCarriedByGloo(collective))
     return "gloo reduces all tensors of a launch as one message";
-  reduces |= kind == CollectiveKind::ReduceScatter;
-  return reduces && hasPackedLaunches(collective)
+  return hasPackedLaunches(collective)
              ? "all tensors of a launch are packed into one message"
              : "";
 }
@@ -319,8 +320,9 @@ int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
 }
 
 void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
+  bool keepsPlaces = options.isBitwise && costs.roundsByPlace(collective);
   std::string reason;
-  SmallVector<BucketMode, 2> modes = findModes(collective, reason);
+  SmallVector<BucketMode, 2> modes = findModes(collective, keepsPlaces, reason);
   if (fsdp && !isFsdp(options, *fsdp, collective)) {
     if (!modes.empty())
       reason = "it is not part of fully sharded data parallelism";
@@ -334,10 +336,8 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
     modes.clear();
     reason = "its group has one rank";
   }
-  // The sum of two ranks is the same in either order.
-  bool hasOrder = !query || query->ranks > 2;
   StringRef packing = getPackingReason(collective);
-  if (!modes.empty() && options.isBitwise && hasOrder && !packing.empty()) {
+  if (!modes.empty() && keepsPlaces && !packing.empty()) {
     found.refused.push_back(
         {collective,
          packing.str() +

@@ -158,10 +158,7 @@ static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
                                            CollectiveKind kind, bool isPacked) {
   if (isPacked && options.mode != BucketModeOption::Copy)
     return {BucketMode::Copy, BucketMode::Coalesced};
-  bool reduces = kind == CollectiveKind::ReduceScatter ||
-                 kind == CollectiveKind::AllReduce;
-  bool keepsPlaces = options.isBitwise && reduces;
-  if (keepsPlaces || options.mode == BucketModeOption::Coalesced)
+  if (options.mode == BucketModeOption::Coalesced)
     return {BucketMode::Coalesced};
   if (options.mode == BucketModeOption::Copy)
     return {BucketMode::Copy};

@@ -206,7 +206,7 @@ struct BucketingPassOptions {
   std::vector<int64_t> capBytes;
   int64_t maxCount = std::numeric_limits<int64_t>::max();
   bool saturation = false;
-  /// Whether every element keeps its place of a message.
+  /// Whether every element keeps its place of a message that rounds by it.
   bool isBitwise = false;
   bool fsdpOnly = false;
   bool multiDtype = false;
@@ -369,9 +369,9 @@ struct MergingOptions {
   BucketModeOption mode = BucketModeOption::Auto;
   /// Whether permutes, broadcasts and all-to-alls stay as they are.
   bool onlyGathersAndReductions = false;
-  /// Whether reductions keep every element at its place of a message: they
-  /// travel only side by side, whatever the mode, and not at all where the
-  /// backend packs them.
+  /// Whether what OperationCosts::roundsByPlace() keeps every element at its
+  /// place of a message: it travels only side by side, whatever the mode, and
+  /// not at all where the backend packs it.
   bool isBitwise = false;
 };
 

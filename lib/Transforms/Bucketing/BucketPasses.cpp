@@ -166,7 +166,6 @@ protected:
       return makeOptionError(*this, option, what);
     };
     options.fsdpOnly = this->fsdpOnly;
-    isBitwise = options.isBitwise;
     if (OptionError error = parsePlan(this->plan, options))
       return explain(this->plan, *error);
     if (options.grouping == BucketGrouping::Size)
@@ -185,12 +184,11 @@ protected:
   ArrayRef<CollectiveKind> getKinds() const override { return ownKind; }
 
   SmallVector<BucketMode, 2> getModesOf(CollectiveKind) const override {
-    return getModes(isBitwise ? BucketModeOption::Coalesced : this->mode);
+    return getModes(this->mode);
   }
 
 private:
   static constexpr CollectiveKind ownKind[] = {kind};
-  bool isBitwise = false;
 };
 
 struct BucketAllGather
@@ -272,11 +270,8 @@ protected:
   ArrayRef<CollectiveKind> getKinds() const override { return wanted; }
 
   SmallVector<BucketMode, 2> getModesOf(CollectiveKind kind) const override {
-    bool keepsPlaces = bitwise && (kind == CollectiveKind::ReduceScatter ||
-                                   kind == CollectiveKind::AllReduce);
-    return getModes(keepsPlaces || kind == CollectiveKind::AllToAll
-                        ? BucketModeOption::Coalesced
-                        : mode);
+    return getModes(
+        kind == CollectiveKind::AllToAll ? BucketModeOption::Coalesced : mode);
   }
 
 private:

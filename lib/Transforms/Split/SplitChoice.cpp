@@ -96,15 +96,17 @@ SplitChooser::Verdict SplitChooser::makeVerdict(const SplitRegion &region) {
     return verdict;
   }
   if (options.isBitwise)
-    for (Operation *start : region.collectives)
-      if (cast<CollectiveOpInterface>(start).getCollectiveKind() ==
-          CollectiveKind::AllReduce) {
+    for (Operation *start : region.collectives) {
+      auto collective = cast<CollectiveOpInterface>(start);
+      if (collective.getCollectiveKind() == CollectiveKind::AllReduce &&
+          costs.roundsByPlace(collective)) {
         verdict.obstacle =
             "the elements of " + describe(start) +
             " would be at other places of a message, which the option "
             "'bitwise' excludes";
         return verdict;
       }
+    }
   const schedule::Problem &known = problem.getProblem();
   std::string loss;
   int64_t leastLossNs = 0;

@@ -10,12 +10,12 @@
 // its all-reduces alone, but those of two ranks, whose sums have one order. It
 // launches reduce-scatters one by one.
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COALESCED
-// REDEFINE: %{options} = bitwise
-// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE
-// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+// REDEFINE: %{options} = bitwise mode=coalesced
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE,PAIR
+// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE,PAIR
 // REDEFINE: %{options} = bitwise mode=copy
-// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE
-// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE
+// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE,PACKED
+// RUN: %{bucket} 2>&1 | FileCheck %s --check-prefixes=BITWISE,PACKED
 
 // The modes of the schedule.
 // REDEFINE: %{options} = mode=coalesced
@@ -25,6 +25,7 @@
 
 commsched.group @gloo size(4) {commsched.backend = "gloo"}
 commsched.group @gloo_pair size(2) {commsched.backend = "gloo"}
+commsched.group @pair size(2)
 commsched.group @unknown size(4)
 
 !s = tensor<64xf32>
@@ -50,10 +51,22 @@ func.func @gloo_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
 }
 
 // BITWISE-LABEL: func.func @gloo_pairs(%arg0
-// BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @gloo_pair
+// PAIR: commsched.all_reduce %{{.+}}, %{{.+}} on @gloo_pair
+// PACKED: tensor.concat
+// PACKED: commsched.all_reduce %{{[^,]+}} on @gloo_pair
 func.func @gloo_pairs(%a: !s, %b: !s) -> (!s, !s) {
   $run(%v0 = all_reduce %a on @gloo_pair reduction(sum) : !s -> tensor<64xf32>)
   $run(%v1 = all_reduce %b on @gloo_pair reduction(sum) : !s -> tensor<64xf32>)
+  return %v0, %v1 : !s, !s
+}
+
+// BITWISE-LABEL: func.func @pair_scatters(%arg0
+// PAIR: commsched.reduce_scatter %{{.+}}, %{{.+}} on @pair
+// PACKED: commsched.chunk_cat
+// PACKED: commsched.reduce_scatter %{{[^,]+}} on @pair
+func.func @pair_scatters(%a: tensor<128xf32>, %b: tensor<128xf32>) -> (!s, !s) {
+  $run(%v0 = reduce_scatter %a on @pair reduction(sum) dim(0) : tensor<128xf32> -> tensor<64xf32>)
+  $run(%v1 = reduce_scatter %b on @pair reduction(sum) dim(0) : tensor<128xf32> -> tensor<64xf32>)
   return %v0, %v1 : !s, !s
 }
 

@@ -44,8 +44,9 @@
 
 //--- refused.mlir
 commsched.group @tp size(8) ranks_per_node(8)
+commsched.group @pair size(2)
 
-// REFUSED: CollectiveNotSplit | {{.*}}Function=effect {{.*}}commsched.all_gather: not split: effect has no rule for splitting
+// REFUSED-DAG: CollectiveNotSplit | {{.*}}Function=effect {{.*}}commsched.all_gather: not split: effect has no rule for splitting
 func.func @effect(%x: tensor<1024x4096xbf16>, %v: tensor<4096x7168xbf16>) -> tensor<8192x7168xbf16> {
   %0 = commsched.all_gather %x on @tp dim(0) : tensor<1024x4096xbf16> -> !commsched.future<tensor<8192x4096xbf16>>
   %1 = commsched.wait %0 : !commsched.future<tensor<8192x4096xbf16>>
@@ -53,10 +54,29 @@ func.func @effect(%x: tensor<1024x4096xbf16>, %v: tensor<4096x7168xbf16>) -> ten
   return %2 : tensor<8192x7168xbf16>
 }
 
-// REFUSED: CollectiveNotSplit | {{.*}}Function=small {{.*}}commsched.all_gather: not split: {{products of [0-9]+ rows run at [0-9]+ %|what is launched and copied for 2 chunks}}
+// REFUSED-DAG: CollectiveNotSplit | {{.*}}Function=small {{.*}}commsched.all_gather: not split: {{products of [0-9]+ rows run at [0-9]+ %|what is launched and copied for 2 chunks}}
 func.func @small(%x: tensor<128x512xbf16>, %v: tensor<512x1024xbf16>) -> tensor<1024x1024xbf16> {
   %0 = commsched.all_gather %x on @tp dim(0) : tensor<128x512xbf16> -> !commsched.future<tensor<1024x512xbf16>>
   %1 = commsched.wait %0 : !commsched.future<tensor<1024x512xbf16>>
   %2 = commsched.compute "mm"(%1, %v) {flops = 1.074e09, split = "m k, _ n -> m n"} : (tensor<1024x512xbf16>, tensor<512x1024xbf16>) -> tensor<1024x1024xbf16>
   return %2 : tensor<1024x1024xbf16>
+}
+
+// REFUSED-DAG: CollectiveNotSplit | {{.*}}Function=sums {{.*}}commsched.all_reduce: not split: the elements of commsched.all_reduce would be at other places of a message, which the option 'bitwise' excludes
+func.func @sums(%x: tensor<8192x4096xbf16>, %v: tensor<4096x7168xbf16>, %u: tensor<7168x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %0 = commsched.compute "mm"(%x, %v) {flops = 4.810e11, split = "m k, _ n -> m n"} : (tensor<8192x4096xbf16>, tensor<4096x7168xbf16>) -> tensor<8192x7168xbf16>
+  %1 = commsched.all_reduce %0 on @tp reduction(sum) : tensor<8192x7168xbf16> -> !commsched.future<tensor<8192x7168xbf16>>
+  %2 = commsched.wait %1 : !commsched.future<tensor<8192x7168xbf16>>
+  %3 = commsched.compute "mm"(%2, %u) {flops = 4.810e11, split = "m k, _ n -> m n"} : (tensor<8192x7168xbf16>, tensor<7168x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %3 : tensor<8192x4096xbf16>
+}
+
+// Two ranks add the same in either order.
+// REFUSED-DAG: CollectiveSplit | {{.*}}Function=pair_sums
+func.func @pair_sums(%x: tensor<8192x4096xbf16>, %v: tensor<4096x7168xbf16>, %u: tensor<7168x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %0 = commsched.compute "mm"(%x, %v) {flops = 4.810e11, split = "m k, _ n -> m n"} : (tensor<8192x4096xbf16>, tensor<4096x7168xbf16>) -> tensor<8192x7168xbf16>
+  %1 = commsched.all_reduce %0 on @pair reduction(sum) : tensor<8192x7168xbf16> -> !commsched.future<tensor<8192x7168xbf16>>
+  %2 = commsched.wait %1 : !commsched.future<tensor<8192x7168xbf16>>
+  %3 = commsched.compute "mm"(%2, %u) {flops = 4.810e11, split = "m k, _ n -> m n"} : (tensor<8192x7168xbf16>, tensor<7168x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %3 : tensor<8192x4096xbf16>
 }

@@ -134,6 +134,11 @@ public:
   std::optional<cost::CollectiveQuery>
   getQuery(CollectiveOpInterface collective);
 
+  /// Whether `collective` reduces and may round an element otherwise at another
+  /// place of its message: algorithms choose by the place in which order they
+  /// take the ranks. What two ranks have gives the same in either order.
+  bool roundsByPlace(CollectiveOpInterface collective);
+
   /// The models behind `estimateCollective`.
   const cost::CollectiveCost &getCollectiveCost() const {
     return collectiveCost;

@@ -94,15 +94,15 @@ def BucketReduceScatter
 
     A packed operand travels at another place of the message than alone. Some
     algorithms, such as rings, sum in an order that depends on the place, so
-    that results may differ by rounding. `bitwise` merges by `mode=coalesced`
-    only, in which every tensor is reduced as a message of its own; then it
-    takes a library that chooses its algorithm by the size of the whole launch
-    to change a sum.
+    that results of more than two ranks may differ by rounding. `bitwise` merges
+    these by `mode=coalesced` only, in which every tensor is reduced as a
+    message of its own; then it takes a library that chooses its algorithm by
+    the size of the whole launch to change a sum.
   }];
   let options = !listconcat(capOptions, modeOption, parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
-           "Leave every element at its place of a message: merge by "
-           "mode=coalesced only">,
+           "Leave every element at its place of a message, if more than two "
+           "ranks reduce it: merge by mode=coalesced only">,
     Option<"sumFirst", "sum-first", "bool", /*default=*/"false",
            "First reduce-scatter the sum of two tensors instead of adding "
            "their reduce-scatters: less communication, more memory, other "
@@ -123,12 +123,13 @@ def BucketAllReduce
 
     Rounding is as for `commsched-bucket-reduce-scatter`. Gloo reduces the
     tensors of one launch as one message: `bitwise` leaves all-reduces alone on
-    groups whose `commsched.backend` is "gloo".
+    groups of more than two ranks whose `commsched.backend` is "gloo".
   }];
   let options = !listconcat(capOptions, modeOption, parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
-           "Leave every element at its place of a message: merge by "
-           "mode=coalesced only, and not at all on gloo">,
+           "Leave every element at its place of a message, if more than two "
+           "ranks reduce it: merge by mode=coalesced only, and not at all on "
+           "gloo">,
   ]);
 }
 
@@ -160,8 +161,9 @@ def Bucket : CommSched_BucketPass<"commsched-bucket"> {
                "all-to-all, broadcast, permute (default: all of them)">,
   ], capOptions, modeOption, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
-           "Leave every element of a reduction at its place of a message: merge "
-           "by mode=coalesced only, and all-reduces not at all on gloo">,
+           "Leave every element at its place of a message, if more than two "
+           "ranks reduce it: merge by mode=coalesced only, and all-reduces not "
+           "at all on gloo">,
   ]);
 }
 

@@ -122,8 +122,8 @@ defvar rewritingOptions = [
   EnumOption<"mode", "mode", BucketModeOption, "Auto",
              "How members of a bucket travel: copy, coalesced or auto">,
   Option<"bitwise", "bitwise", "bool", /*default=*/"false",
-         "Merge reductions only in a way that leaves every element at its "
-         "place of a message">,
+         "Merge reductions of more than two ranks only in a way that leaves "
+         "every element at its place of a message">,
   EnumOption<"split", "split", ScheduleSplit, "Auto",
              "Which collectives to split into chunks, with the computation "
              "around them: auto, sums or off">,

@@ -60,7 +60,7 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     step. Permutes, broadcasts and all-to-alls are not merged with
     `buckets=gathers-and-reductions`. A program that has buckets of sharded
     parameters already keeps those. `mode` limits how members travel; with
-    `bitwise`, reductions travel side by side whatever it is. See
+    `bitwise`, reductions of more than two ranks travel side by side. See
     docs/guide/bucketing.md for what may share a bucket, and for `bitwise`.
 
     `split=auto` divides exposed collectives into 2 to `max-chunks` chunks,
