@@ -2,7 +2,8 @@
 # Measures training steps on two gloo ranks of this machine, which should have two
 # cores for them and do nothing else: the example's step, eager, compiled and
 # scheduled, with what was predicted; then steps of torchtitan without passes, with its
-# own and with CommSched's. In each job they take turns. Takes half an hour.
+# own and with CommSched's, with FSDP also in the memory that torchtitan's takes. In each
+# job they take turns. Takes ten minutes.
 #
 #   benchmarks/pytorch/gloo.sh
 #
@@ -23,8 +24,10 @@ python="$PWD/.venv/bin/python"
 
 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 \
   examples/pytorch/train.py --steps 40 --output build/gloo-steps.json
+for budget in 5% 37%; do
+  "$python" benchmarks/pytorch/titan_gloo.py --turns 10 --memory-budget "$budget"
+done
 for given in \
-  '{}' \
   '{"tensor_parallel_degree": 2, "data_parallel_shard_degree": 1}' \
   '{"data_parallel_replicate_degree": 2, "data_parallel_shard_degree": 1}'; do
   "$python" benchmarks/pytorch/titan_gloo.py --turns 10 --parallelism "$given"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures debug models of torchtitan on gloo ranks of this machine.
 
-    titan_gloo.py [--model MODEL] [--parallelism JSON] [--ranks N] [--turns N]
+    titan_gloo.py [--model MODEL] [--parallelism JSON] [--memory-budget BUDGET]
+                  [--ranks N] [--turns N]
 
 One job trains the model. In each turn it makes a step without any passes, one
 with torchtitan's own and one with CommSched's in their place, so that other load
@@ -37,8 +38,9 @@ def train(settings, out):
     import torch.distributed as dist
 
     import commsched.torch as cs
-    import commsched.torch.torchtitan  # noqa: F401
+    from commsched.torch import torchtitan
 
+    torchtitan.register(memory_budget=settings["memory_budget"])
     torch.set_num_threads(1)
     settings["steps"] = len(VARIANTS) * (1 + settings["turns"])
     seconds = {name: [] for name in VARIANTS}
@@ -78,6 +80,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--model", default="llama3", choices=("llama3", "deepseek_v3"))
     parser.add_argument("--parallelism", default="{}", help="torchtitan's fields")
+    parser.add_argument("--memory-budget", default="5%", help="CommSched's")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--layers", type=int, help="all, if not given")
     parser.add_argument("--turns", type=int, default=10)
@@ -88,6 +91,7 @@ def main():
         "layers": options.layers,
         "turns": options.turns,
         "parallelism": json.loads(options.parallelism),
+        "memory_budget": options.memory_budget,
     }
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
