@@ -83,6 +83,16 @@ def kernel_of_triton(b, x, y):
     return first, b.add("second", aten.sin, (x,), b.like(x))
 
 
+def attention(b, x, y):
+    """Attention that drops nothing out draws nothing."""
+    view = b.add("view", aten.view, (x, [1, 1, 2, 2]), x.meta["val"].view(1, 1, 2, 2))
+    for name, dropout_p in (("kept", 0.0), ("dropped", 0.5)):
+        call = b.add(name, aten._scaled_dot_product_flash_attention_for_cpu,
+                     (view, view, view, dropout_p), (b.like(view), b.like(view)))
+        b.item(f"{name}_value", call, 0)
+    return b.add("draw", aten.bernoulli, (y,), b.like(y))
+
+
 def of_nothing_known(b, x, y):
     """No communication crosses a collective of which nothing is known."""
     done = b.wait("done", b.reduce("first", x))
@@ -101,6 +111,7 @@ def of_nothing_known(b, x, y):
     (in_place, {"start": ["before"]}),
     (list_of_tensors, {"write": ["first"], "second": ["write"]}),
     (kernel_of_triton, {"kernel": ["first"], "second": ["kernel"]}),
+    (attention, {"draw": ["dropped"]}),
     (of_nothing_known, {"fence": ["done", "first"], "second": ["fence"],
                         "last": ["fence"]}),
 ])
@@ -109,6 +120,8 @@ def test_reads_and_writes(body, expected):
     assert expected.items() <= found.items() and (expected or not found)
     if body is in_place:
         assert "start" in found["after"]
+    if body is attention:
+        assert found == expected
 
 
 def test_tokens_of_effects_are_arguments():

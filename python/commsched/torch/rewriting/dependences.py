@@ -25,6 +25,7 @@ from commsched.torch.importer.aliases import (
     written_nodes,
     writes_by_convention,
 )
+from commsched.torch.importer.compute import is_random
 from commsched.torch.importer.targets import (
     attribute_of,
     bind,
@@ -286,6 +287,8 @@ def kinds(node: fx.Node) -> frozenset:
         known = _known_kinds.get(target)
         if known is None:
             known = _known_kinds[target] = _kinds_of_overload(target)
+        if RANDOM in known and not is_random(node):
+            return known - {RANDOM}
         return known
     if not node.op.startswith("call_"):
         return frozenset()
