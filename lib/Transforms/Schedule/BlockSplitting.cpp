@@ -106,8 +106,13 @@ BlockSearch::findSplit(const BlockSchedule &whole) {
         (*copy)->scheduleUnmerged(whole.limitBytes);
     if (failed(unmerged))
       return failure();
+    // What is too large already hardly takes less with buckets.
+    bool isTooLarge =
+        whole.step.fits(whole.limitBytes) && !unmerged->fits(whole.limitBytes);
     FailureOr<BlockSchedule> found =
-        (*copy)->findWhole(*unmerged, whole.limitBytes, mayMerge);
+        isTooLarge ? (*copy)->measure(std::move(*unmerged), /*buckets=*/nullptr,
+                                      whole.limitBytes)
+                   : (*copy)->findWhole(*unmerged, whole.limitBytes, mayMerge);
     if (failed(found))
       return failure();
     if (best && !isBetter(found->step.rank(whole.limitBytes),
