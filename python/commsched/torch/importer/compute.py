@@ -350,9 +350,10 @@ def is_random(node: torch.fx.Node) -> bool:
         called += [arg for arg in node.args if isinstance(arg, OpOverload)]
     elif overload is not None and bind(overload, node).get("dropout_p") == 0:
         return False
-    return any(map(_draws, filter(None, called)))
+    return any(map(draws, filter(None, called)))
 
 
 @functools.lru_cache(maxsize=4096)
-def _draws(overload: OpOverload) -> bool:
+def draws(overload: OpOverload) -> bool:
+    """Returns whether some calls of an operator draw random numbers."""
     return torch.Tag.nondeterministic_seeded in overload.tags

@@ -25,7 +25,7 @@ from commsched.torch.importer.aliases import (
     written_nodes,
     writes_by_convention,
 )
-from commsched.torch.importer.compute import is_random
+from commsched.torch.importer.compute import draws, is_random
 from commsched.torch.importer.targets import (
     attribute_of,
     bind,
@@ -307,7 +307,7 @@ def kinds(node: fx.Node) -> frozenset:
 def _kinds_of_overload(overload: OpOverload) -> frozenset:
     found = set()
     schema = schema_of(overload)
-    if torch.Tag.nondeterministic_seeded in overload.tags:
+    if draws(overload):
         found.add(RANDOM)
     if written_arguments(overload):
         found.add(WRITES)
