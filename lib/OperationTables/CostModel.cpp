@@ -6,6 +6,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -319,12 +320,14 @@ static std::optional<int64_t> getConstant(Value value) {
   Attribute attr;
   if (!matchPattern(value, m_Constant(&attr)))
     return std::nullopt;
-  if (auto number = dyn_cast<IntegerAttr>(attr))
-    return number.getValue().trySExtValue();
-  auto elements = dyn_cast<DenseIntElementsAttr>(attr);
-  if (!elements || !elements.isSplat())
+  if (auto elements = dyn_cast<DenseIntElementsAttr>(attr);
+      elements && elements.isSplat())
+    attr = elements.getSplatValue<IntegerAttr>();
+  auto number = dyn_cast<IntegerAttr>(attr);
+  if (!number)
     return std::nullopt;
-  return elements.getSplatValue<APInt>().trySExtValue();
+  return APSInt(number.getValue(), number.getType().isUnsignedInteger())
+      .tryExtValue();
 }
 
 /// The constant that the region of `body` adds to its argument `index` from

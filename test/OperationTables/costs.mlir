@@ -1,4 +1,6 @@
 // RUN: commsched-opt %s --commsched-estimate-runtime | FileCheck %s
+// RUN: sed 's/dense<0> : tensor<i32>/dense<120> : tensor<i32>/; s/dense<10> : tensor<i32>/dense<130> : tensor<i32>/; s/tensor<i32>/tensor<ui8>/g' %s \
+// RUN:   | commsched-opt --commsched-estimate-runtime | FileCheck %s
 
 // CHECK-LABEL: func.func @products
 func.func @products(%a: tensor<8x256x512xf32>, %b: tensor<8x512x256xf32>,

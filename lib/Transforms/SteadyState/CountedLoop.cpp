@@ -13,6 +13,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ScopedPrinter.h"
@@ -256,12 +257,15 @@ readConstant(Value value) {
   auto elements =
       dyn_cast_or_null<DenseIntElementsAttr>(getAnyAttribute(op, "value"));
   if (!elements || elements.getType().getRank() != 0 ||
-      elements.getElementType().getIntOrFloatBitWidth() > 64)
+      !isa<IntegerType>(elements.getElementType()))
     return std::nullopt;
-  APInt number = *elements.value_begin<APInt>();
-  return std::pair(op, elements.getElementType().isUnsignedInteger()
-                           ? static_cast<int64_t>(number.getZExtValue())
-                           : number.getSExtValue());
+  std::optional<int64_t> number =
+      APSInt(*elements.value_begin<APInt>(),
+             elements.getElementType().isUnsignedInteger())
+          .tryExtValue();
+  if (!number)
+    return std::nullopt;
+  return std::pair(op, *number);
 }
 
 /// Whether a constant like that of `constant` can be `number`.

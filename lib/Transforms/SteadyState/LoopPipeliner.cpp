@@ -14,6 +14,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -183,11 +184,16 @@ static std::optional<int64_t> getCount(scf::ForOp loop) {
              : std::nullopt;
 }
 
-/// Whether the counter of the loop has the width for that number.
-static bool canCountTo(const ScheduledLoop &scheduled, int64_t number) {
+/// Why a loop cannot be run in its schedule from `least` iterations on, or
+/// nothing.
+static std::optional<std::string>
+findNarrowCounter(const ScheduledLoop &scheduled, int64_t least) {
   Operation *op = scheduled.problem.getOperation(0);
   Type type = op->getParentOfType<scf::ForOp>().getInductionVar().getType();
-  return type.isIndex() || llvm::isIntN(type.getIntOrFloatBitWidth(), number);
+  if (type.isIndex() || llvm::isIntN(type.getIntOrFloatBitWidth(), least))
+    return std::nullopt;
+  return "it is shorter only from " + std::to_string(least) +
+         " iterations on, and its counter is of type " + llvm::to_string(type);
 }
 
 /// Why the schedule of a loop, of so many iterations if that is known, is not
@@ -211,9 +217,8 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
                         describeBound(scheduled.problem, scheduled.bound))
                            .str();
   if (!count) {
-    if (std::optional<int64_t> least = scheduled.findLeastCount();
-        least && canCountTo(scheduled, *least))
-      return std::nullopt;
+    if (std::optional<int64_t> least = scheduled.findLeastCount())
+      return findNarrowCounter(scheduled, *least);
     return ("an iteration takes " + Twine(before.periodNs) + ending).str();
   }
   int64_t beforeNs = scheduled.computeRunNs(before, *count);

@@ -12,6 +12,15 @@
 // RUN: sed 's/dense<8> : tensor<i32>/dense<127> : tensor<i32>/; s/direction LT/direction LE/; s/tensor<i32>/tensor<i8>/g' %s \
 // RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops --remarks-filter=commsched \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRAPS
+// RUN: sed 's/dense<8> : tensor<i32>/dense<9223372036854775807> : tensor<i32>/; s/direction LT/direction LE/; s/tensor<i32>/tensor<ui64>/g' %s \
+// RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops --remarks-filter=commsched \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRAPS
+// RUN: sed 's/dense<8> : tensor<i32>/dense<9223372036854775808> : tensor<i32>/; s/tensor<i32>/tensor<ui64>/g' %s \
+// RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops --remarks-filter=commsched \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: sed 's/%zero = "stablehlo.constant"() <{value = dense<0>/%zero = "stablehlo.constant"() <{value = dense<120>/; s/dense<8> : tensor<i32>/dense<128> : tensor<i32>/; s/tensor<i32>/tensor<ui8>/g' %s \
+// RUN:   | commsched-opt --convert-stablehlo-to-commsched --commsched-pipeline-loops=memory-budget=400%% \
+// RUN:   --mlir-print-op-generic | FileCheck %s --check-prefix=UNSIGNED
 
 // A scan over layers as JAX writes it, with what it calls inlined: a loop of
 // StableHLO remains one.
@@ -22,6 +31,9 @@
 // LE: dense<6> : tensor<i32>
 // LE-NEXT: "stablehlo.compare"{{.*}} LE>
 // WRAPS: LoopKept | {{.*}}Function=scan | {{.*}}: it has too many iterations"
+// LARGE: LoopKept | {{.*}}Function=scan | {{.*}}: it may end early: stablehlo.compare decides
+// UNSIGNED: dense<127> : tensor<ui8>
+// UNSIGNED-NEXT: "stablehlo.compare"
 
 // CHECK:       ^bb0(%[[STACKED:.+]]: tensor<8x64x256xf32>, %[[X:.+]]: tensor<256x256xf32>):
 // CHECK:         "stablehlo.dynamic_slice"(%[[STACKED]],

@@ -3,6 +3,9 @@
 // RUN: %rows %s | commsched-opt --mlir-disable-threading -o /dev/null \
 // RUN:   --commsched-pipeline-loops="memory-budget=100%% max-depth=4" --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: %rows %s | sed 's/: i8/: i3/g' | commsched-opt --mlir-disable-threading -o /dev/null \
+// RUN:   --commsched-pipeline-loops="memory-budget=100%% max-depth=4" --remarks-filter=commsched 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NARROW
 
 // The gather of the next iteration hides under the computation of this one.
 
@@ -86,6 +89,7 @@ func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n:
 // of another iteration, and so is the computation.
 
 // REMARK: LoopPipelined | {{.*}}Function=bounds | {{.*}}Depth=4, LeastCount=4
+// NARROW: LoopKept | {{.*}}Function=bounds | {{.*}}: it is shorter only from 4 iterations on, and its counter is of type i3"
 // CHECK-LABEL: func.func @bounds(
 // CHECK-SAME:      %[[LOW:[^:]+]]: i8, %[[HIGH:[^:]+]]: i8, %[[STEP:[^:]+]]: i8)
 // CHECK:         %[[SOME:.+]] = arith.cmpi slt, %[[LOW]], %[[HIGH]] : i8
