@@ -538,6 +538,19 @@ def test_graph_breaks_are_said(make, opt_program):
     assert scheduled() == ["forward", "backward"]  # Of both blocks.
 
 
+class Looped(Block):
+    def forward(self, x):
+        for _ in range(2):  # Dynamo compiles no part of it.
+            x = self.linear(x)
+            torch._dynamo.graph_break()
+        return x
+
+
+def test_reads_outside_of_graphs_are_none_by_themselves(make, opt_program):
+    run(torch.compile(make(Looped()), **EAGER))
+    assert scheduled() == []
+
+
 def test_a_whole_model_and_another_are_no_parts(make, opt_program):
     with warnings.catch_warnings():
         warnings.simplefilter("error", cs.CommSchedWarning)

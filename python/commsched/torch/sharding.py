@@ -29,6 +29,7 @@ from torch.distributed.tensor import (
 
 from .private import (
     cache_keys,
+    compile_only_in_others,
     is_transforming,
     outside_transforms,
     random_states,
@@ -169,6 +170,8 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
                 return parameter
             if is_transforming():
                 return _read_outside(self.commsched_reads[name], parameter)
+            if not torch.compiler.is_compiling():
+                return _read_alone(self.commsched_reads[name], parameter)
             return self.commsched_reads[name](parameter)
 
         def refuse(self, value):
@@ -178,6 +181,8 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
                 "parametrizations make it: do that before adopt or shard_parameters"
             )
 
+        # Code that is not compiled would get a graph for each parameter.
+        compile_only_in_others(read)
         return property(read, refuse)
 
     attributes = {name: gathered(name) for name in names}
@@ -212,6 +217,11 @@ def _make_forward(cls: type, names: tuple[str, ...]) -> Callable:
 def _read_outside(read: Callable, parameter: nn.Parameter) -> torch.Tensor:
     with outside_transforms():
         return read(parameter)
+
+
+@torch.compiler.disable
+def _read_alone(read: Callable, parameter: nn.Parameter) -> torch.Tensor:
+    return read(parameter)
 
 
 @torch.compiler.disable  # Rather than a graph for each.

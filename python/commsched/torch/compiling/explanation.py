@@ -32,7 +32,8 @@ class Explanation:
         if not self.records:
             return (
                 "CommSched has seen no graph of this step: it compiles when "
-                "the step first runs"
+                "the step first runs, and nothing where each forward breaks the "
+                "graph in a loop or a block (torch._dynamo.explain finds where)"
             )
         return "\n\n".join(show(record) for record in self.records)
 

@@ -73,6 +73,13 @@ def is_transforming() -> bool:
     )
 
 
+def compile_only_in_others(function: Callable) -> None:
+    """Lets Dynamo compile `function` with code that calls it, but not by itself (2.13,
+    2.15: torch._dynamo.eval_frame.skip_code)."""
+    if names.has("skip_code"):
+        names.skip_code(function.__code__)
+
+
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:

@@ -162,6 +162,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "hash_distributed": f"{_SHARDING}.DTensor._stable_hash_for_caching",
         "peek_interpreter_stack": "torch._C._functorch.peek_interpreter_stack",
         "offload_ops": "torch._functorch._activation_offloading.offload_ops",
+        "skip_code": "torch._dynamo.eval_frame.skip_code",
         "is_non_overlapping_and_dense_or_false": (
             "torch._prims_common.is_non_overlapping_and_dense_or_false"
         ),
