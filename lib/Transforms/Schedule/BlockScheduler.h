@@ -319,7 +319,8 @@ private:
                      ArrayRef<MergingSearch::Candidate> merged,
                      const schedule::StepSchedulerOptions &stepOptions);
 
-  FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
+  FailureOr<std::optional<BlockSchedule>>
+  findSplit(const BlockSchedule &whole, const schedule::Rank &unmerged);
   std::optional<std::string> getSplitObstacle();
   bool mayGainBySplitting(const BlockSchedule &schedule);
   SplitChooser &getOrMakeChooser();

@@ -87,8 +87,10 @@ static RejectedWay reject(const BlockSchedule &schedule) {
 }
 
 /// The best schedule of all ways to split that are worth it, if there is one.
+/// `unmerged` is what the program takes without buckets.
 FailureOr<std::optional<BlockSchedule>>
-BlockSearch::findSplit(const BlockSchedule &whole) {
+BlockSearch::findSplit(const BlockSchedule &whole,
+                       const schedule::Rank &unmerged) {
   FailureOr<Timeline> timeline =
       unwrap(simulate(problem.getProblem(), whole.blockOrder, contention));
   if (failed(timeline))
@@ -102,17 +104,19 @@ BlockSearch::findSplit(const BlockSchedule &whole) {
       return failure();
     if (!*copy)
       continue;
-    FailureOr<StepSchedule> unmerged =
-        (*copy)->scheduleUnmerged(whole.limitBytes);
-    if (failed(unmerged))
+    FailureOr<StepSchedule> step = (*copy)->scheduleUnmerged(whole.limitBytes);
+    if (failed(step))
       return failure();
-    // What is too large already hardly takes less with buckets.
-    bool isTooLarge =
-        whole.step.fits(whole.limitBytes) && !unmerged->fits(whole.limitBytes);
+    // What is too large already hardly takes less with buckets. What chunks do
+    // not make shorter seldom becomes shorter than the whole with buckets in
+    // both, and where that takes long, it is not tried.
+    schedule::Rank rank = step->rank(whole.limitBytes);
+    bool isHopeless = (whole.step.fits(whole.limitBytes) && rank.isOver) ||
+                      (!isSmall() && !isBetter(rank, unmerged));
     FailureOr<BlockSchedule> found =
-        isTooLarge ? (*copy)->measure(std::move(*unmerged), /*buckets=*/nullptr,
+        isHopeless ? (*copy)->measure(std::move(*step), /*buckets=*/nullptr,
                                       whole.limitBytes)
-                   : (*copy)->findWhole(*unmerged, whole.limitBytes, mayMerge);
+                   : (*copy)->findWhole(*step, whole.limitBytes, mayMerge);
     if (failed(found))
       return failure();
     if (best && !isBetter(found->step.rank(whole.limitBytes),
@@ -164,7 +168,8 @@ FailureOr<BlockSchedule> BlockSearch::find(const StepSchedule &unmerged,
   FailureOr<BlockSchedule> whole = findWhole(unmerged, limitBytes);
   if (failed(whole) || !mayGainBySplitting(*whole))
     return whole;
-  FailureOr<std::optional<BlockSchedule>> split = findSplit(*whole);
+  FailureOr<std::optional<BlockSchedule>> split =
+      findSplit(*whole, unmerged.rank(limitBytes));
   if (failed(split))
     return failure();
   if (!*split)
@@ -180,7 +185,8 @@ FailureOr<std::optional<BlockSchedule>>
 BlockSearch::splitProgram(int64_t limitBytes) {
   BlockSchedule whole = program;
   whole.limitBytes = limitBytes;
-  FailureOr<std::optional<BlockSchedule>> split = findSplit(whole);
+  FailureOr<std::optional<BlockSchedule>> split =
+      findSplit(whole, whole.step.rank(limitBytes));
   if (succeeded(split) && *split &&
       !isBetter((*split)->step.rank(limitBytes), whole.step.rank(limitBytes),
                 Gain::Worthwhile))

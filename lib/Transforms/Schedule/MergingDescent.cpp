@@ -105,7 +105,7 @@ LogicalResult MergingSearch::Descent::vary(const Change &change) {
         open, [&](size_t path) -> const Rules & { return paths[path]; });
     if (failed(sketch(tried)))
       return failure();
-    bool isImproved = best != before;
+    bool isImproved = hasImproved(before);
     before = best;
     llvm::erase_if(open, [&](size_t path) {
       return isImproved ? paths[path] != getBestRules()
@@ -231,7 +231,7 @@ LogicalResult MergingSearch::Descent::varySizesOfAll() {
       llvm::append_range(changes, listChanges(length / 2));
     if (failed(tryFirst(count, changes)))
       return failure();
-    if (best == before && !isWhole)
+    if (!hasImproved(before) && !isWhole)
       break;
   }
   return success();
@@ -296,7 +296,7 @@ LogicalResult MergingSearch::Descent::run() {
       changes.push_back({Change::What::Rule, kind});
     if (failed(tryFirst(changes.size(), changes)))
       return failure();
-  } while (best != before && !isDone());
+  } while (hasImproved(before) && !isDone());
   return success();
 }
 

@@ -41,6 +41,15 @@ private:
            (!rank(*best).isOver &&
             !schedule::isWorthTrying(rank(*best).ns - boundNs, rank(*best).ns));
   }
+  /// Whether the best one is better than `before` was, and would be worth a
+  /// change if all sketches that are left gained as much.
+  bool hasImproved(std::optional<size_t> before) const {
+    if (best == before || !before || rank(*before).isOver)
+      return best != before;
+    return rank(*before).ns - rank(*best).ns >
+           schedule::getLeastGainNs(rank(*best).ns) /
+               static_cast<int64_t>(numLeft + 1);
+  }
   bool isLimited() const { return stepOptions.limitBytes != unlimited; }
   bool isLarge() const { return unmerged.size() >= 4096; }
   /// How to change the rule of a kind.
