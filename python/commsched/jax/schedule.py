@@ -17,7 +17,7 @@ from commsched.running import RunError, check_program, run_errors
 
 #: The note of a module that has nothing to schedule.
 NO_COLLECTIVES = (
-    "it has no collectives; those that XLA's partitioner inserts for "
+    "it runs no collectives; those that XLA's partitioner inserts for "
     "shardings are made after CommSched, unlike those of jax.shard_map"
 )
 
