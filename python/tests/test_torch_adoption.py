@@ -551,6 +551,20 @@ def test_reads_outside_of_graphs_are_none_by_themselves(make, opt_program):
     assert scheduled() == []
 
 
+@pytest.mark.parametrize("kind", ["sharded", "tied", "replica"])
+def test_models_of_several_classes_are_not_counted_together(mesh, kind):
+    run_all = []
+    for _ in range(BLOCKS):
+        model = type("Model", (Block,), {})()
+        if kind == "tied":
+            model.other = model.linear
+        model = nn.parallel.DistributedDataParallel(model) if kind == "replica" else (
+            fully_shard(model, mesh=mesh))
+        run_all.append(torch.compile(cs.adopt(model), backend="eager", fullgraph=True))
+    for step in run_all:
+        run(step)
+
+
 def test_a_whole_model_and_another_are_no_parts(make, opt_program):
     with warnings.catch_warnings():
         warnings.simplefilter("error", cs.CommSchedWarning)

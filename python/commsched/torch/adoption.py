@@ -31,7 +31,12 @@ from .comparison import Comparison
 from .private import fsdp
 from .private.names import missing as find_missing
 from .reads import Read, ReadReplica, ReadShards, register_forward
-from .sharding import forget_reads, gather_on_read, list_parameters
+from .sharding import (
+    forget_reads,
+    gather_on_read,
+    list_parameters,
+    with_own_code,
+)
 
 
 @dataclasses.dataclass
@@ -297,9 +302,12 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
     _take(model)
     # Copies of the model inside copy its hook, and with that what is around it.
     cls = _make_uncopied_class(type(model))
-    model.__class__ = type(
-        cls.__name__, (AdoptedReplica, cls), {"__module__": __name__}
-    )
+
+    def forward(self, *args, **kwargs):
+        return AdoptedReplica.forward(self, *args, **kwargs)
+
+    attributes = {"__module__": __name__, "forward": with_own_code(forward)}
+    model.__class__ = type(cls.__name__, (AdoptedReplica, cls), attributes)
     mesh = DeviceMesh.from_group(model.process_group, model.device_type)
     owners: dict[nn.Parameter, list[tuple[nn.Module, str]]] = defaultdict(list)
     for full_name, module, name in list_parameters(model.module):
@@ -492,7 +500,7 @@ def _make_forward(entry: _Entry, function: Callable) -> Callable:
         return entry.leave(None, args, function(*args, **kwargs))
 
     register_forward(forward)
-    return forward
+    return with_own_code(forward)
 
 
 class _Tied:
@@ -523,5 +531,5 @@ class _Tied:
             finally:
                 gathered.clear()
 
-        attributes = {"__module__": cls.__module__, "forward": forward}
+        attributes = {"__module__": cls.__module__, "forward": with_own_code(forward)}
         return type(cls.__name__, (cls,), attributes)

@@ -208,9 +208,14 @@ def _make_forward(cls: type, names: tuple[str, ...]) -> Callable:
             if not torch.compiler.is_compiling():
                 self.commsched_gathered = before
 
-    # Dynamo counts what it compiles by code.
-    forward.__code__ = forward.__code__.replace()
-    return forward
+    return with_own_code(forward)
+
+
+def with_own_code(function: Callable) -> Callable:
+    """`function`, for which Dynamo counts by itself what it compiles: it does so by
+    code, which else is that of all functions that were defined at one place."""
+    function.__code__ = function.__code__.replace()
+    return function
 
 
 @torch.compiler.disable(reason="transforms of torch.func do not have DTensors")
