@@ -249,8 +249,9 @@ FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
                    [&] { return find(start, limitBytes); });
 }
 
-/// improve() of what getOrFind() gives for `foundBytes`, or if only that takes
-/// more than `limitBytes`, what getOrFind() gives.
+/// improve() of what getOrFind() gives for `foundBytes`, or if that is worse
+/// within `limitBytes`, what getOrFind() gives: what takes more than it was
+/// found for becomes longer to take less.
 FailureOr<const BlockSchedule *>
 BlockScheduler::getOrImprove(Start &start, int64_t foundBytes,
                              int64_t limitBytes) {
@@ -260,9 +261,10 @@ BlockScheduler::getOrImprove(Start &start, int64_t foundBytes,
   FailureOr<const BlockSchedule *> improved =
       getOrMake(start.improved, foundBytes,
                 [&] { return getStartOf(**found).improve(**found); });
-  bool isExceeded = succeeded(improved) && (*found)->step.fits(limitBytes) &&
-                    !(*improved)->step.fits(limitBytes);
-  return isExceeded ? found : improved;
+  bool isWorse =
+      succeeded(improved) && isBetter((*found)->step.rank(limitBytes),
+                                      (*improved)->step.rank(limitBytes));
+  return isWorse ? found : improved;
 }
 
 /// The number of operations up to which smaller budgets are considered: that
