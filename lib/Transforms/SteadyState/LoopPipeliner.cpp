@@ -184,16 +184,22 @@ static std::optional<int64_t> getCount(scf::ForOp loop) {
              : std::nullopt;
 }
 
-/// Why a loop cannot be run in its schedule from `least` iterations on, or
-/// nothing.
-static std::optional<std::string>
-findNarrowCounter(const ScheduledLoop &scheduled, int64_t least) {
+/// Why a loop cannot be run in its schedule from `least` iterations on, or is
+/// not expected to, or nothing.
+static std::optional<std::string> findTooFew(const ScheduledLoop &scheduled,
+                                             int64_t least) {
   Operation *op = scheduled.problem.getOperation(0);
-  Type type = op->getParentOfType<scf::ForOp>().getInductionVar().getType();
-  if (type.isIndex() || llvm::isIntN(type.getIntOrFloatBitWidth(), least))
-    return std::nullopt;
-  return "it is shorter only from " + std::to_string(least) +
-         " iterations on, and its counter is of type " + llvm::to_string(type);
+  auto loop = op->getParentOfType<scf::ForOp>();
+  std::string need = "it is shorter only from " + std::to_string(least) +
+                     " iterations on, and ";
+  Type type = loop.getInductionVar().getType();
+  if (!type.isIndex() && !llvm::isIntN(type.getIntOrFloatBitWidth(), least))
+    return need + "its counter is of type " + llvm::to_string(type);
+  TripCount trips = getTripCount(loop);
+  if (trips.source == TripCount::Source::Hint && trips.count < least)
+    return need + "'" + tripCountAttrName.str() + "' is " +
+           std::to_string(trips.count);
+  return std::nullopt;
 }
 
 /// Why the schedule of a loop, of so many iterations if that is known, is not
@@ -218,7 +224,7 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
                            .str();
   if (!count) {
     if (std::optional<int64_t> least = scheduled.findLeastCount())
-      return findNarrowCounter(scheduled, *least);
+      return findTooFew(scheduled, *least);
     return ("an iteration takes " + Twine(before.periodNs) + ending).str();
   }
   int64_t beforeNs = scheduled.computeRunNs(before, *count);

@@ -6,6 +6,7 @@
 
 #include "../CollectiveAlternatives.h"
 #include "CommSched/Analysis/Bounds/LeastProblem.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
@@ -456,6 +457,12 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   rewriter.setInsertionPoint(loop);
   auto few = cast<scf::ForOp>(rewriter.clone(*loop));
   few.getBody()->walk([](Operation *op) { extendName(op, ".few"); });
+  const TripCount trips = getTripCount(loop);
+  auto setHint = [&](scf::ForOp hinted, int64_t count) {
+    hinted->setAttr(tripCountAttrName, rewriter.getI64IntegerAttr(count));
+  };
+  // It runs for fewer only, so that another run does not overlap it.
+  setHint(few, std::min(trips.count, leastCount - 1));
   Value hasEnough = makeCountCheck(rewriter, loop, leastCount);
   auto guard = scf::IfOp::create(rewriter, loop.getLoc(), loop.getResultTypes(),
                                  hasEnough, /*addThenBlock=*/true,
@@ -472,9 +479,12 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
     // What the check computed is not used, and folds away.
   }
   listener.simplify();
-  if (succeeded(kernel))
-    dropUnused(*kernel);
-  return kernel;
+  if (failed(kernel))
+    return failure();
+  if (trips.source == TripCount::Source::Hint)
+    setHint(*kernel, trips.count - scheduled.schedule.order.depth() + 1);
+  dropUnused(*kernel);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,11 @@
 // RUN: %rows %s | sed 's/: i8/: i3/g' | commsched-opt --mlir-disable-threading -o /dev/null \
 // RUN:   --commsched-pipeline-loops="memory-budget=100%% max-depth=4" --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NARROW
+// RUN: %rows %s | commsched-opt --commsched-pipeline-loops=memory-budget=100%% \
+// RUN:   --commsched-report="format=json output=%t" -o %t.mlir
+// RUN: FileCheck %s --check-prefix=HINTED < %t
+// RUN: commsched-opt %t.mlir --commsched-pipeline-loops=memory-budget=100%% -o /dev/null \
+// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=AGAIN
 
 // The gather of the next iteration hides under the computation of this one.
 
@@ -71,7 +76,7 @@ func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // REMARK: LoopPipelined | {{.*}}Function=counted | {{.*}}Depth=2, LeastCount=2, {{.*}}Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, {{.*}}, where it has 2 iterations or more"
 // CHECK-LABEL: func.func @counted(
-// CHECK-NEXT: // order: {{.*}}arith.cmpi {{.*}}arith.subi {{.*}}arith.cmpi arith.andi scf.if { {{.*}}tensor.extract_slice gather.prologue.0 wait arith.subi scf.for { arith.addi tensor.extract_slice gather mm wait scf.yield } mm scf.yield } else { scf.for { tensor.extract_slice gather.few wait mm scf.yield } scf.yield }{{$}}
+// CHECK-NEXT: // order: {{.*}}arith.cmpi {{.*}}arith.subi {{.*}}arith.cmpi arith.andi scf.if { {{.*}}tensor.extract_slice gather.prologue.0 wait arith.subi scf.for { arith.addi tensor.extract_slice gather mm wait scf.yield } mm scf.yield } else { scf.for { tensor.extract_slice gather.few wait mm scf.yield } {commsched.trip_count = 1 : i64} scf.yield }{{$}}
 func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: index)
     -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
@@ -82,6 +87,24 @@ func.func @counted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n:
     %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
     scf.yield %b : tensor<128x256xf32>
   }
+  return %y : tensor<128x256xf32>
+}
+
+// A hint says how often the schedule is expected to run; the loop for fewer runs less
+// often, so that reports count what the schedule takes, and another run leaves it.
+
+// HINTED: "function":"hinted",{{.*}}"step_time_ns":530
+// AGAIN: LoopKept | {{.*}}Function=hinted | Remark="the loop keeps its iterations apart: it is shorter only from 2 iterations on, and 'commsched.trip_count' is 1"
+func.func @hinted(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: index)
+    -> tensor<128x256xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
+    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
+    $run(%w = all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> tensor<256x256xf32>)
+    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
+    scf.yield %b : tensor<128x256xf32>
+  } {commsched.trip_count = 10 : i64}
   return %y : tensor<128x256xf32>
 }
 
