@@ -48,8 +48,7 @@ std::optional<int32_t> mlir::commsched::getRuntimeType(Type elementType) {
 std::string mlir::commsched::getRuntimeTypeName(Type elementType) {
   if (getRuntimeType(elementType))
     return getPlainName(elementType);
-  unsigned width = elementType.getIntOrFloatBitWidth();
-  return "bytes<" + std::to_string(llvm::divideCeil(width, 8u)) + ">";
+  return "bytes<" + std::to_string(*getElementBytes(elementType)) + ">";
 }
 
 FailureOr<int64_t> mlir::commsched::getElementBytes(Type elementType) {

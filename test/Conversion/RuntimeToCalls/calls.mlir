@@ -7,7 +7,7 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 // PROGRAM: llvm.mlir.global external constant @commsched_program("
 // PROGRAM-SAME: {\22groups\22:[{\22name\22:\22rows\22,\22size\22:2,\22stride\22:1},{\22name\22:\22odd\22,\22ranks\22:{{\[\[}}0,3],[1,2]],\22size\22:2}],
 // PROGRAM-SAME: \22host_code\22:\22linalg.fill at {{[^"]*}}calls.mlir:[[#@LINE+50]]:3\22,
-// PROGRAM-SAME: \22operators\22:[{\22inputs\22:[{\22elements\22:8,\22type\22:\22f32\22},{\22elements\22:2,\22type\22:\22i1\22}],\22location\22:\22{{.*}}\22,\22name\22:\22mm\22,\22outputs\22:[{\22elements\22:4,\22type\22:\22bytes<1>\22}]}],
+// PROGRAM-SAME: \22operators\22:[{\22inputs\22:[{\22elements\22:8,\22type\22:\22f32\22},{\22elements\22:2,\22type\22:\22i1\22}],\22location\22:\22{{.*}}\22,\22name\22:\22mm\22,\22outputs\22:[{\22elements\22:4,\22type\22:\22bytes<1>\22},{\22elements\22:4,\22type\22:\22bytes<2>\22}]}],
 // PROGRAM-SAME: {\22group\22:1,\22input_splits\22:{{\[\[}}3,5]],\22kind\22:\22all_to_all\22,{{[^}]*}}\22output_splits\22:{{\[\[}}4,4]],
 // PROGRAM-SAME: {\22group\22:1,\22kind\22:\22permute\22,{{[^}]*}}\22pairs\22:{{\[\[}}0,1],[1,0]],
 // PROGRAM-SAME: {\22group\22:0,\22kind\22:\22send\22,{{[^}]*}}\22peer\22:1,\22tag\22:7,
@@ -18,7 +18,7 @@ commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 // CHECK-LABEL: func.func @others
 func.func @others(%x: memref<8xi8>, %y: memref<8xi8>, %z: memref<4xf8E8M0FNU>,
-                  %w: memref<8xf32>, %u: memref<2xui1>) {
+                  %w: memref<8xf32>, %u: memref<2xui1>, %v: memref<4xcomplex<i8>>) {
   %a = commsched_rt.start "all_to_all" "a2a" on @odd ins(%x : memref<8xi8>)
       outs(%y : memref<8xi8>)
       {received = array<i64: 8>, sent = array<i64: 8>,
@@ -50,7 +50,7 @@ func.func @others(%x: memref<8xi8>, %y: memref<8xi8>, %z: memref<4xf8E8M0FNU>,
   commsched_rt.barrier "b" on @rows
   // CHECK: call @commsched_compute(%c0_i32{{.*}}, %c500_i64
   commsched_rt.compute "mm" 500 ins(%w, %u : memref<8xf32>, memref<2xui1>)
-      outs(%z : memref<4xf8E8M0FNU>)
+      outs(%z, %v : memref<4xf8E8M0FNU>, memref<4xcomplex<i8>>)
   return
 }
 
