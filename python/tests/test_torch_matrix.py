@@ -17,7 +17,7 @@ CELLS = {
     ("replicated parameters", EAGER): 1,
     ("DDP, python_reducer", EAGER): 1,
     ("tensor parallelism", EAGER): 2,
-    ("graph breaks", EAGER): 4,
+    ("graph breaks", EAGER): 2,
     ("one graph per block", EAGER): 2,
     ("dynamic shapes", EAGER): 2,
     ("dropout and buffers", EAGER): 2,

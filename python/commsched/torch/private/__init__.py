@@ -75,7 +75,7 @@ def is_transforming() -> bool:
 
 def compile_only_in_others(function: Callable) -> None:
     """Lets Dynamo compile `function` with code that calls it, but not by itself (2.13,
-    2.15: torch._dynamo.eval_frame.skip_code)."""
+    2.14: torch._dynamo.eval_frame.skip_code)."""
     if names.has("skip_code"):
         names.skip_code(function.__code__)
 
