@@ -10,12 +10,39 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
 #define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
 
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Model/MemoryBudget.h"
+#include "CommSched/Transforms/PassOptionEnums.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::commsched {
+
+/// Whether the option `allocator` asks for one. So does its default where it is
+/// given alone: a textual pipeline with the values of all options gives both.
+template <typename BudgetOnT, typename AllocatorT>
+bool isAllocatorAsked(const BudgetOnT &budgetOn, const AllocatorT &allocator) {
+  return allocator != AllocatorModel::None &&
+         (isChanged(allocator) ||
+          (allocator.hasValue() && !budgetOn.hasValue()));
+}
+
+/// Reads the reservedOptions of Options.td: none in `kind` for a budget of live
+/// bytes. Returns an error message if they make no sense.
+template <typename BudgetOnT, typename AllocatorT>
+std::optional<std::string>
+readAllocator(const Pass &pass, const BudgetOnT &budgetOn,
+              const AllocatorT &allocator,
+              std::optional<schedule::SegmentKind> &kind) {
+  bool isReserved = budgetOn == BudgetOn::Reserved;
+  kind = isReserved ? getSegmentKind(allocator) : std::nullopt;
+  if (isReserved && !kind)
+    return makeOptionError(pass, allocator,
+                           "is 'none', but option 'budget-on' is 'reserved'");
+  return findUnread(pass, {{allocator, isAllocatorAsked(budgetOn, allocator),
+                            isReserved, "needs 'budget-on=reserved'"}});
+}
 
 /// Whether `block` is the only one of the body of `function`, which is what the
 /// function's peak is taken over.

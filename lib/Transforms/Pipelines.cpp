@@ -164,6 +164,26 @@ void InductorPipeline::build(OpPassManager &manager) const {
   // Also where nothing is merged, and no bucketing pass reads it.
   if (std::optional<std::string> error = findBucketCapError(bucketCapMb))
     return refuse(manager, bucketCapMb, *error);
+  bool merges = bucketAllGathers != InductorBuckets::None ||
+                bucketReduceScatters != InductorBuckets::None ||
+                bucketAllReduces != InductorBuckets::None;
+  if (refuse(manager, {{&bucketCapMb, !merges && isChanged(bucketCapMb)}},
+             "needs 'bucket_all_gathers_fx', 'bucket_reduce_scatters_fx' or "
+             "'bucket_all_reduces_fx'"))
+    return;
+  SmallVector<InductorPass> chosen(passes.begin(), passes.end());
+  if (chosen.empty())
+    chosen = {InductorPass::ReorderCommunicationPreservingPeakMemory,
+              InductorPass::SinkWaitsIterative,
+              InductorPass::ReorderCommunicationPreservingPeakMemory};
+  bool hasBudget = llvm::any_of(chosen, [](InductorPass pass) {
+    return pass == InductorPass::ReorderCommunicationPreservingPeakMemory ||
+           pass == InductorPass::SinkWaitsIterative;
+  });
+  if (refuse(manager, {{&memoryBudget, !hasBudget && !memoryBudget.empty()}},
+             "needs 'reorder_communication_preserving_peak_memory' or "
+             "'sink_waits_iterative' in 'passes'"))
+    return;
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (bucketAllGathers != InductorBuckets::None)
     functions.addPass(createBucketAllGather(
@@ -178,11 +198,6 @@ void InductorPipeline::build(OpPassManager &manager) const {
     functions.addPass(createOrderCollectives());
   if (reorderForPeakMemory)
     functions.addPass(createReorderForPeakMemory());
-  SmallVector<InductorPass> chosen(passes.begin(), passes.end());
-  if (chosen.empty())
-    chosen = {InductorPass::ReorderCommunicationPreservingPeakMemory,
-              InductorPass::SinkWaitsIterative,
-              InductorPass::ReorderCommunicationPreservingPeakMemory};
   for (InductorPass pass : chosen)
     functions.addPass(createPass(pass));
 }
@@ -282,6 +297,11 @@ bool Pipeline::refuseOptions(OpPassManager &manager) const {
                chooseImplementations && !hasChoice() &&
                    chooseImplementations.getNumOccurrences() > 0}},
              "cannot be given beside 'budget-on=reserved'"))
+    return true;
+  if (refuse(manager,
+             {{&allocator, budgetOn == BudgetOn::Live &&
+                               isAllocatorAsked(budgetOn, allocator)}},
+             "needs 'budget-on=reserved'"))
     return true;
   if (hasBytes())
     return refuse(manager, getFractionRequests(),

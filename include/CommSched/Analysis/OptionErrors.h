@@ -16,7 +16,8 @@
 //       return signalPassFailure();
 //
 // An option that has a list of values is an enum of the pass's TableGen
-// definition, which the option parser checks.
+// definition, which the option parser checks. What an option that nothing reads
+// asks for is not dropped: findUnread() makes it an error.
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_OPTIONERRORS_H
@@ -36,6 +37,33 @@ inline std::string makeOptionError(const Pass &pass,
   return ("option '" + option.ArgStr + "' of pass '" + pass.getArgument() +
           "' " + problem)
       .str();
+}
+
+/// An option that has a meaning only beside another one.
+struct DependentOption {
+  const llvm::cl::Option &option;
+  /// Whether its value asks for something.
+  bool isAsked;
+  /// Whether the other one gives it a meaning.
+  bool isRead;
+  /// What is wrong otherwise, such as "needs 'budget-on=reserved'".
+  StringRef problem;
+};
+
+/// Whether an option, of a number or an enum, has another value than its
+/// default.
+template <typename OptionT> bool isChanged(const OptionT &option) {
+  return !option.getDefault().compare(option.getValue());
+}
+
+/// The error about the first of `options` that asks for something and is not
+/// read, if there is one.
+inline std::optional<std::string>
+findUnread(const Pass &pass, ArrayRef<DependentOption> options) {
+  for (const DependentOption &each : options)
+    if (each.isAsked && !each.isRead)
+      return makeOptionError(pass, each.option, each.problem);
+  return std::nullopt;
 }
 
 /// Emits `error` at `op` and fails, or succeeds if there is no error.

@@ -223,6 +223,10 @@ struct BucketReduceScatter
 protected:
   OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.isBitwise = bitwise;
+    if (bitwise && sumFirst)
+      return makeOptionError(*this, sumFirst,
+                             "adds in another order, but option 'bitwise' "
+                             "keeps every element");
     return readParameterOptions(options);
   }
 

@@ -93,7 +93,14 @@ private:
     if (!isFactor(this->computeMultiplier))
       return explain(this->computeMultiplier,
                      mustBeFactor(this->computeMultiplier));
-    return std::nullopt;
+    std::string problem =
+        ("needs '" + this->useRuntimeEstimations.ArgStr + "'").str();
+    auto withTimes = [&](const auto &option) -> DependentOption {
+      return {option, isChanged(option), this->useRuntimeEstimations, problem};
+    };
+    return findUnread(*this, {withTimes(this->extraOverlap),
+                              withTimes(this->commMultiplier),
+                              withTimes(this->computeMultiplier)});
   }
 
   IterativePass pass;

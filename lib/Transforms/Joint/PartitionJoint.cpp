@@ -100,6 +100,11 @@ private:
   };
 
   std::optional<std::string> findBadOption();
+  std::optional<std::string> findUnreadOption() const;
+  /// Whether only nanoseconds can be compared with what else takes time.
+  bool needsModel() const {
+    return collectives == CollectivePolicy::Cost || peakBytes;
+  }
   PartitionPlanOptions getPlanOptions() const;
   LogicalResult partition(func::FuncOp joint, const PartitionNames &names,
                           OperationCosts &costs,
@@ -156,7 +161,32 @@ std::optional<std::string> PartitionJoint::findBadOption() {
     return makeOptionError(*this, maxDistFromBw,
                            "must not be negative, but is " +
                                Twine(maxDistFromBw));
-  return std::nullopt;
+  return findUnreadOption();
+}
+
+/// What chooses by the schedule of the step has no rules of cuts, and the other
+/// choice asks how long things take only to save less than everything.
+std::optional<std::string> PartitionJoint::findUnreadOption() const {
+  auto ofCut = [&](const auto &option) -> DependentOption {
+    return {option, isChanged(option), !peakBytes,
+            "means nothing beside 'memory-budget'"};
+  };
+  bool savesLess =
+      activationMemoryBudget < 1 || activationMemoryBudget.hasValue();
+  constexpr StringLiteral needsBudget = "needs 'activation-memory-budget'";
+  return findUnread(*this, {ofCut(banRecomputeUsedFarApart),
+                            ofCut(banRecomputeLongFusibleChains),
+                            ofCut(banRecomputeMaterializedBackward),
+                            ofCut(banRecomputeNotInAllowlist),
+                            ofCut(banRecomputeReductions),
+                            ofCut(recomputeViews),
+                            ofCut(treatParametersAsFreeToSave),
+                            ofCut(maxDistFromBw),
+                            ofCut(aggressiveRecomputation),
+                            {memoryBudgetSolver, isChanged(memoryBudgetSolver),
+                             savesLess, needsBudget},
+                            {runtimeEstimator, isChanged(runtimeEstimator),
+                             savesLess || needsModel(), needsBudget}});
 }
 
 PartitionPlanOptions PartitionJoint::getPlanOptions() const {
@@ -263,9 +293,8 @@ LogicalResult
 PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
                           OperationCosts &costs,
                           std::vector<Replacement> &replacements) {
-  bool needsModel = collectives == CollectivePolicy::Cost || peakBytes;
   RuntimeEstimator estimator =
-      needsModel ? RuntimeEstimator::Model : runtimeEstimator;
+      needsModel() ? RuntimeEstimator::Model : runtimeEstimator;
   RandomStates states(joint);
   FailureOr<JointFunction> working =
       JointFunction::create(joint, [&](Operation *op) -> int64_t {

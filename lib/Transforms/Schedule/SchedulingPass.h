@@ -38,13 +38,8 @@ protected:
   /// Reads the options of passes with an allocator. Returns an error message if
   /// they make no sense.
   std::optional<std::string> readAllocatorOptions() {
-    if (this->budgetOn == BudgetOn::Live)
-      return std::nullopt;
-    scheduling.budgetAllocator = getSegmentKind(this->allocator);
-    if (scheduling.budgetAllocator)
-      return std::nullopt;
-    return makeOptionError(*this, this->allocator,
-                           "is 'none', but option 'budget-on' is 'reserved'");
+    return readAllocator(*this, this->budgetOn, this->allocator,
+                         scheduling.budgetAllocator);
   }
 
   /// Reads what the budget limits, and takes off what is held beside the

@@ -164,12 +164,14 @@ struct Split : RewritingPass<mlir::commsched::impl::SplitBase<Split>> {
       return failure();
     pricing = std::move(*created);
     return rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
-      bool isForced = chunks != 0 || mode == SplitMode::Ring;
-      return isForced ? splitAll(block) : splitByPrice(block);
+      return isForced() ? splitAll(block) : splitByPrice(block);
     });
   }
 
 private:
+  /// Whether all that can be is split, not what makes the step shorter.
+  bool isForced() const { return chunks != 0 || mode == SplitMode::Ring; }
+
   std::optional<std::string> getOptionError() {
     constexpr int64_t most = 64;
     constexpr int32_t mostPriced = 8;
@@ -186,7 +188,10 @@ private:
       return makeOptionError(*this, maxChunks,
                              "must be from 2 to " + Twine(mostPriced) +
                                  ", but is " + Twine(maxChunks));
-    return std::nullopt;
+    return findUnread(*this, {{maxChunks, isChanged(maxChunks), !isForced(),
+                               "means nothing with 'chunks' or 'mode=ring'"},
+                              {bitwise, !bitwise, mode != SplitMode::Ring,
+                               "means nothing with 'mode=ring'"}});
   }
 
   /// Splits all regions of the block.

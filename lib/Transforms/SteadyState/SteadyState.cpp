@@ -55,19 +55,13 @@ private:
 } // namespace
 
 std::optional<std::string> SteadyState::readAllocator() {
-  budgetAllocator = std::nullopt;
-  if (budgetOn == BudgetOn::Live)
-    return std::nullopt;
-  if (!options.budget.bytes)
+  if (budgetOn == BudgetOn::Reserved && !options.budget.bytes)
     return makeOptionError(*this, budgetOn,
                            "is 'reserved', which needs a memory budget in "
                            "bytes, but option 'memory-budget' is '" +
                                memoryBudget.getValue() + "'");
-  budgetAllocator = getSegmentKind(allocator);
-  if (budgetAllocator)
-    return std::nullopt;
-  return makeOptionError(*this, allocator,
-                         "is 'none', but option 'budget-on' is 'reserved'");
+  return mlir::commsched::readAllocator(*this, budgetOn, allocator,
+                                        budgetAllocator);
 }
 
 LogicalResult SteadyState::initialize(MLIRContext *context) {
