@@ -8,6 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 using namespace mlir::commsched::run;
@@ -77,6 +78,16 @@ static llvm::Error chooseRanks(Settings &settings) {
   return llvm::Error::success();
 }
 
+/// An error about the first of `options` that is given: nothing would read it.
+static llvm::Error refuseGiven(
+    std::initializer_list<std::reference_wrapper<const cl::Option>> options,
+    const Twine &why) {
+  for (const cl::Option &option : options)
+    if (option.getNumOccurrences())
+      return llvm::createStringError("--" + option.ArgStr + " " + why);
+  return llvm::Error::success();
+}
+
 /// Reads what is to be timed, if that is asked for instead of a program.
 static llvm::Error readSweep(Settings &settings) {
   bool isSweep = settings.collectives.getNumOccurrences() != 0;
@@ -88,7 +99,18 @@ static llvm::Error readSweep(Settings &settings) {
             : "there is no program; --help lists the options, and "
               "--collectives times collectives without one");
   if (!isSweep)
-    return llvm::Error::success();
+    return refuseGiven({settings.groups, settings.type, settings.minBytes,
+                        settings.maxBytes, settings.implementation},
+                       "needs --collectives");
+  if (llvm::Error error = refuseGiven(
+          {settings.compared, settings.entry, settings.iterations,
+           settings.optLevel, settings.seed, settings.sameInputs,
+           settings.inputFiles, settings.inputsDirectory,
+           settings.outputDirectory, settings.tolerance, settings.profile,
+           settings.timeline, settings.timelineRuns, settings.times,
+           settings.format},
+          "needs a program, but --collectives times collectives without one"))
+    return error;
   settings.sweep = readCollectiveOptions(settings);
   if (settings.repeats.getNumOccurrences() == 0)
     settings.repeats = timedCalls;
@@ -113,8 +135,14 @@ static llvm::Error checkSettings(const Settings &settings) {
   if (tolerance && (!std::isfinite(*tolerance) || *tolerance < 0))
     return llvm::createStringError(
         "--tolerance must be finite and not negative");
-  if (tolerance && settings.compared.empty())
-    return llvm::createStringError("--tolerance needs --compare");
+  if (settings.compared.empty())
+    if (llvm::Error error =
+            refuseGiven({settings.tolerance}, "needs --compare"))
+      return error;
+  if (settings.timeline.empty())
+    if (llvm::Error error =
+            refuseGiven({settings.timelineRuns}, "needs --timeline"))
+      return error;
   if (!settings.times.empty() && settings.numRanks > 1 &&
       !StringRef(settings.times).contains("%r"))
     return llvm::createStringError(
