@@ -60,6 +60,10 @@ CommSchedStatus commschedParseMemoryBudget(const char *text, int64_t peakBytes,
     MemoryBudget budget;
     if (std::optional<std::string> problem = parseMemoryBudget(text, budget))
       return fail(error, COMMSCHED_INVALID_ARGUMENT, *problem);
+    if (peakBytes < 0)
+      return fail(error, COMMSCHED_INVALID_ARGUMENT,
+                  "needs a peak that is not negative, but that is " +
+                      std::to_string(peakBytes));
     *bytes = budget.getLimitBytes(peakBytes);
     return COMMSCHED_SUCCESS;
   });

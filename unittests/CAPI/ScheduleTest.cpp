@@ -331,6 +331,11 @@ TEST(CScheduleTest, ReadsBudgetsAsThePassesDo) {
       EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos);
       EXPECT_EQ(found, -1);
     }
+  int64_t found = -1;
+  char *error = nullptr;
+  EXPECT_EQ(commschedParseMemoryBudget("5%", -1, &found, &error),
+            COMMSCHED_INVALID_ARGUMENT);
+  EXPECT_EQ(take(error), "needs a peak that is not negative, but that is -1");
 }
 
 TEST(CScheduleTest, NoValueCrashes) {
