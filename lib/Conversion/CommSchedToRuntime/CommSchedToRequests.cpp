@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ParallelCombiningOpInterface.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <optional>
@@ -239,12 +240,14 @@ static bool isLowered(Operation *op) {
 
 /// Accounts for what the program does itself. The regions of an operation that
 /// states its own cost are its definition; those of others are run as they are.
+/// Nothing may stand beside what combines the results of parallel iterations.
 static void accountForOwnWork(Lowering &lowering, func::FuncOp function) {
   SmallVector<Operation *> operations;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op->getNumRegions() > 0 && !isa<CostOpInterface>(op))
       return WalkResult::advance();
-    if (!isLowered(op) && !op->hasTrait<OpTrait::IsTerminator>())
+    if (!isLowered(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
+        !isa<ParallelCombiningOpInterface>(op))
       operations.push_back(op);
     return WalkResult::skip();
   });

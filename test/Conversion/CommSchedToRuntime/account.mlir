@@ -24,6 +24,7 @@ commsched.group @g size(4)
 // CHECK-NOT: account
 // CHECK: commsched_rt.account "commsched.chunk_cat" 5
 // CHECK: commsched_rt.copy
+// CHECK: scf.forall
 // CHECK-NOT: account
 // CHECK: return
 func.func @own_work(%x: !t, %n: index) -> (!t, !t) {
@@ -37,5 +38,10 @@ func.func @own_work(%x: !t, %n: index) -> (!t, !t) {
     scf.yield %b : !t
   }
   %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5} : !t -> !t
-  return %s, %c : !t, !t
+  %f = scf.forall (%i) in (2) shared_outs(%o = %c) -> !t {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[0] [8] [1] : !t into !t
+    }
+  }
+  return %s, %f : !t, !t
 }
