@@ -13,8 +13,8 @@ def CommSched_GroupOp : CommSched_Op<"group", [Symbol]> {
     Declares the process groups of one axis: every rank belongs to one group of
     `size` ranks. The members of a group are `stride` ranks apart (1 if absent:
     consecutive ranks), or `ranks` lists them, one row for each group.
-    `ranks_per_node` is the number of ranks of a group that share a node; the
-    default is the smaller of `size` and 8.
+    `ranks_per_node` is the most ranks of a group that share a node, others may
+    have fewer; the default is the smaller of `size` and 8.
 
     Constraints:
     * (C1) the group is declared at module level, in a symbol table.
