@@ -546,9 +546,21 @@ class Looped(Block):
         return x
 
 
-def test_reads_outside_of_graphs_are_none_by_themselves(make, opt_program):
-    run(torch.compile(make(Looped()), **EAGER))
-    assert scheduled() == []
+def test_a_model_of_which_nothing_is_compiled_is_said_once(make, replica, opt_program):
+    for model in (make(Looped()), cs.adopt(replica(Looped())), make(Looped(), Block())):
+        run(model)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", cs.CommSchedWarning)
+            for _ in range(2):
+                run(torch.compile(model, **EAGER))
+        (message,) = [str(w.message) for w in said if w.category is cs.CommSchedWarning]
+        if isinstance(model, nn.Sequential) and len(model) > 1:
+            assert "reads 2 of the 4 parameters" in message
+            continue
+        assert f"nothing of this {type(model).__name__}: torch.compile has" in message
+        assert "Dynamo cannot go on, as in a loop: Call to `torch._dynamo.gr" in message
+        # A graph for each read would gain nothing.
+        assert scheduled() == [] and "test_torch_adoption.py:" in message
 
 
 @pytest.mark.parametrize("kind", ["sharded", "tied", "replica"])

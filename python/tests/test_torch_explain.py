@@ -119,6 +119,21 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
     assert any("of forward (container.py:" in title for title in titles)
 
 
+def test_explain_has_no_graphs_of_other_models_with_the_same_layers(fake_world):
+    fake_world(2)
+    models = [torch.nn.Sequential(torch.nn.Linear(n, n), torch.nn.ReLU()) for n in (2, 3)]
+    steps = [torch.compile(m, backend=commsched, options={"inner": "eager"})
+             for m in models]
+    for step, size in zip(steps, (2, 3)):
+        step(torch.ones(1, size)).sum().backward()
+    for step in steps:
+        assert [r.kind for r in cs.explain(step).records] == ["forward", "backward"]
+    first, second = (cs.explain(step).records for step in steps)
+    assert not {id(r) for r in first} & {id(r) for r in second}
+    # What was compiled of one instance of a class may run for others.
+    assert len(cs.explain(torch.nn.Sequential(torch.nn.Linear(2, 2))).records) == 4
+
+
 def test_the_plan_of_another_rank_is_named(step):
     step(*inputs())
     (record,) = records.records()

@@ -27,9 +27,11 @@ from torch.distributed.tensor import (
     distribute_tensor,
 )
 
+from .compiling.parts import note_uncompiled
 from .private import (
     cache_keys,
     compile_only_in_others,
+    get_frame_callback,
     is_transforming,
     outside_transforms,
     random_states,
@@ -170,9 +172,12 @@ def _make_reading_class(cls: type, names: tuple[str, ...], is_once: bool) -> typ
                 return parameter
             if is_transforming():
                 return _read_outside(self.commsched_reads[name], parameter)
-            if not torch.compiler.is_compiling():
-                return _read_alone(self.commsched_reads[name], parameter)
-            return self.commsched_reads[name](parameter)
+            if torch.compiler.is_compiling():
+                return self.commsched_reads[name](parameter)
+            value = _read_alone(self.commsched_reads[name], parameter)
+            if callback := get_frame_callback():
+                note_uncompiled(callback, self, [value])
+            return value
 
         def refuse(self, value):
             raise AttributeError(
@@ -203,6 +208,9 @@ def _make_forward(cls: type, names: tuple[str, ...]) -> Callable:
         try:
             if not (before or torch.compiler.is_compiling()):
                 self.commsched_gathered = _read_all(self, names)
+                if callback := get_frame_callback():
+                    values = self.commsched_gathered.values()
+                    note_uncompiled(callback, self, values)
             return cls.forward(self, *args, **kwargs)
         finally:
             if not torch.compiler.is_compiling():

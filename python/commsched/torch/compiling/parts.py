@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Adopted models that are compiled in parts: block by block, or with graph breaks.
+"""Adopted models that are compiled in parts, block by block or with graph breaks, or
+not at all.
 
 Each graph is scheduled by itself, so that what one of them reads is not gathered
 before it runs.
@@ -7,12 +8,15 @@ before it runs.
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import torch
 from torch import nn
 
+from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.shared_reads import list_reads
 
@@ -35,3 +39,50 @@ def warn_of_parts(inputs: Sequence[Any]) -> None:
                 "backend='commsched'), and without graph breaks",
                 cause=f"parts of {name}",
             )
+
+
+#: The modules of models of which it is known whether a part is compiled.
+_SETTLED: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+
+
+@torch.compiler.disable
+def note_uncompiled(callback: Any, owner: nn.Module, values: Iterable[Any]) -> None:
+    """Is called where code that Dynamo has not compiled, with its `callback`, has read
+    `values` of the parameters of `owner`. If a backend of CommSched was to compile the
+    adopted model, and has no part of it when a backward comes to them, that is said."""
+    if not torch.is_grad_enabled() or owner in _SETTLED or not _is_ours(callback):
+        return
+    for model in {read.model for read in list_reads() if read.owner is owner}:
+        for value in values:
+            if value is not None and value.requires_grad:
+                value.register_hook(lambda _, model=model: _settle(model))
+
+
+def _is_ours(callback: Any) -> bool:
+    """Whether a callback of Dynamo has a backend of CommSched, or Inductor with it."""
+    backend = private.backend_of(callback)
+    settings = getattr(backend, "config", {})
+    ways = (backend, settings.get("_pre_fusion_custom_pass"))
+    return any(str(getattr(w, "__module__", "")).startswith("commsched.") for w in ways)
+
+
+def _settle(model: nn.Module) -> None:
+    if model in _SETTLED:
+        return
+    _SETTLED.update(model.modules())
+    # What surrounds the forwards of the user may have graphs of its own.
+    compiled = [code for record in records.of(model) for code in record.codes[:1]]
+    if not all(map(private.is_own, compiled)):
+        return
+    name = type(model).__name__
+    reason = private.find_failure(private.codes_of(model))
+    records.warn_once(
+        f"CommSched schedules nothing of this {name}: torch.compile has compiled no part "
+        "of its forward"
+        + (
+            f", which breaks the graph where Dynamo cannot go on, as in a loop: {reason}"
+            if reason
+            else "; torch._dynamo.explain finds why"
+        ),
+        cause=f"nothing of {name}",
+    )

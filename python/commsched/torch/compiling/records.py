@@ -58,6 +58,8 @@ class Record:
     cached:  the graph was compiled by another process, and its code came from a
              cache.
     notes:   further lines about the graph, of a joint one what it saves.
+    parameters: weak references to those that Dynamo's graph reads, as far as they
+             are known.
     """
 
     kind: str
@@ -72,6 +74,12 @@ class Record:
     seconds: float = 0.0
     cached: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
+    parameters: tuple = ()
+
+    @property
+    def parameter_ids(self) -> frozenset[int]:
+        """Of the parameters that still exist."""
+        return frozenset(id(p) for ref in self.parameters if (p := ref()) is not None)
 
     def to_json(self) -> str:
         """Returns what of the record is the same wherever its code is used."""
@@ -89,6 +97,7 @@ class Record:
             plan=None if plan is None else Plan.from_json(plan),
             frame=private.compile_frame(),
             codes=private.compiled_codes(),
+            parameters=private.compiled_parameters(),
             cached=True,
         )
 
@@ -114,6 +123,9 @@ _lock = threading.Lock()
 def add(record: Record) -> None:
     """Keeps `record` for :func:`explain`, and logs it."""
     with _lock:
+        if record.frame and not record.parameters:  # Of a backward, made later.
+            same = (r for r in reversed(_records) if r.frame == record.frame)
+            record.parameters = next((r.parameters for r in same), ())
         _records.append(record)
     if log.isEnabledFor(logging.INFO):
         log.info("%s", record)
@@ -154,6 +166,22 @@ def records() -> list[Record]:
         return list(_records)
 
 
+def of(step: Any) -> list[Record]:
+    """Returns the records of a function, or of a module and its parts: of graphs that
+    read their parameters, or whose code they have. A graph that reads those of others
+    may run for all instances of a class, and counts where nothing else has its code."""
+    codes, own = private.codes_of(step), private.parameters_of(step)
+    known = records()
+    done = {code for r in known if own & r.parameter_ids for code in r.codes}
+    return [
+        r
+        for r in known
+        if own & r.parameter_ids
+        or not codes.isdisjoint(r.codes)
+        and (not (own and r.parameter_ids) or r.codes[0] in codes - done)
+    ]
+
+
 def latest() -> Optional[Record]:
     """Returns the last record, if there is one."""
     with _lock:
@@ -172,15 +200,10 @@ def explain(step: Any = None) -> Explanation:
     """Prints what was done to each graph of `step`, and returns it.
 
     `step` is what `torch.compile` returned, or a module some of whose parts
-    were compiled; graphs of other instances of the same classes count too.
-    Without it, all graphs of the process. A backward is compiled when it
-    first runs, and is not there before.
+    were compiled. Without it, all graphs of the process. A backward is compiled
+    when it first runs, and is not there before.
     """
-    found = records()
-    if step is not None:
-        codes = private.codes_of(step)
-        found = [r for r in found if any(code in codes for code in r.codes)]
-    explanation = Explanation(tuple(found))
+    explanation = Explanation(tuple(records() if step is None else of(step)))
     print(explanation)
     return explanation
 

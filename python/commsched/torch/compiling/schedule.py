@@ -82,7 +82,12 @@ def recorded(kind: str, options: Options, otherwise: str) -> Iterator[Record]:
     An exception ends the block with one warning for each cause: CommSched
     leaves `otherwise`. With `options.strict` it is a ScheduleError.
     """
-    record = Record(kind, private.compile_frame(), private.compiled_codes())
+    record = Record(
+        kind,
+        private.compile_frame(),
+        private.compiled_codes(),
+        parameters=private.compiled_parameters(),
+    )
     started = time.perf_counter()
     try:
         yield record

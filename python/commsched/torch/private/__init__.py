@@ -13,6 +13,8 @@ import copy
 import functools
 import logging
 import os
+import types
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, ContextManager, Optional
 
@@ -80,6 +82,22 @@ def compile_only_in_others(function: Callable) -> None:
         names.skip_code(function.__code__)
 
 
+#: Returns what Dynamo is called with for frames of the caller, or None. Not a function
+#: of Python, which Dynamo would compile there (2.13, 2.15: torch._dynamo.eval_frame).
+get_frame_callback = (
+    names.get_frame_callback if names.has("get_frame_callback") else lambda: None
+)
+
+
+def backend_of(callback: Callable) -> Optional[Callable]:
+    """Returns the backend with which Dynamo is called, without the options of
+    `torch.compile`, or the Inductor of those (2.13, 2.15: torch._dynamo.eval_frame)."""
+    if not names.has("innermost_backend"):
+        return None
+    backend = names.innermost_backend(callback)
+    return getattr(backend, "compiler_fn", backend)
+
+
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:
@@ -99,18 +117,39 @@ def compiled_codes() -> tuple:
         # What Dynamo compiles in place of a module: it calls the module, which
         # is the last to be done.
         own = codes[-1:]
-    if own and own[0].co_filename.startswith(_PACKAGE):
+    if own and is_own(own[0]):
         # The forward of an adopted module, which calls the user's. Of the codes
         # that were inlined there, that is the one that ended last.
         own = [
             code
             for code in codes
             if code.co_name == own[0].co_name
-            and not code.co_filename.startswith(_PACKAGE)
+            and not is_own(code)
         ][-1:] or own
     return tuple(
         dict.fromkeys(names.orig_code_map.get(code, code) for code in own + codes)
     )
+
+
+def is_own(code: types.CodeType) -> bool:
+    """Returns whether code is of this package."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
+def compiled_parameters() -> tuple[weakref.ref, ...]:
+    """Returns references to the parameters that the graph of Dynamo reads that is
+    compiled just now, as far as they are known: some backends lose them before the
+    backward (2.13, 2.15: torch._guards.TracingContext.tensor_to_context)."""
+    known = getattr(names.get_tracing_context(), "tensor_to_context", ())
+    return tuple(weakref.ref(t) for t in known if isinstance(t, torch.nn.Parameter))
+
+
+def parameters_of(step: Any) -> frozenset[int]:
+    """Returns the ids of the parameters of a module, compiled or not; a function has
+    none."""
+    module = getattr(step, "_orig_mod", step)
+    is_module = isinstance(module, torch.nn.Module)
+    return frozenset(map(id, module.parameters() if is_module else ()))
 
 
 def codes_of(step: Any) -> frozenset:
@@ -127,10 +166,24 @@ def codes_of(step: Any) -> frozenset:
         while hasattr(function, "_torchdynamo_orig_callable"):
             function = function._torchdynamo_orig_callable
         function = getattr(function, "__func__", function)
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            codes.add(code)
-    return frozenset(codes)
+        while function is not None:  # The forward of an adopted module wraps its own.
+            codes.add(getattr(function, "__code__", None))
+            function = getattr(function, "__wrapped__", None)
+    return frozenset(codes - {None})
+
+
+def find_failure(codes: Iterable[types.CodeType]) -> str:
+    """Returns why Dynamo has compiled nothing of one of these `codes` of late, if it
+    has tried and that is known (2.13, 2.15: torch._dynamo.utils.CompilationMetrics)."""
+    places = {(code.co_filename, code.co_firstlineno) for code in codes}
+    known = names.get_compilation_metrics() if names.has("get_compilation_metrics") else ()
+    for tried in map(vars, reversed(known)):
+        place = tried.get("co_filename"), tried.get("co_firstlineno")
+        if place in places and tried.get("fail_reason"):
+            reason = tried["fail_reason"].partition("\n")[0]
+            file = os.path.basename(tried.get("fail_user_frame_filename") or "")
+            return f"{reason} ({file}:{tried.get('fail_user_frame_lineno')})"
+    return ""
 
 
 def collective_bytes(node: torch.fx.Node) -> int:

@@ -163,6 +163,9 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "peek_interpreter_stack": "torch._C._functorch.peek_interpreter_stack",
         "offload_ops": "torch._functorch._activation_offloading.offload_ops",
         "skip_code": "torch._dynamo.eval_frame.skip_code",
+        "get_frame_callback": "torch._C._dynamo.eval_frame.get_eval_frame_callback",
+        "innermost_backend": "torch._dynamo.eval_frame.innermost_backend",
+        "get_compilation_metrics": "torch._dynamo.utils.get_compilation_metrics",
         "is_non_overlapping_and_dense_or_false": (
             "torch._prims_common.is_non_overlapping_and_dense_or_false"
         ),
