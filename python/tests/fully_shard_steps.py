@@ -548,6 +548,16 @@ def use_hidden(rank: int, way: str):
     return torch.cat(found), messages
 
 
+def adopt_apart(rank: int):
+    """What is said where each rank adopts another half of a model; None to the first."""
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    fully_shard(model[rank], mesh=init_device_mesh("cpu", (2,)))
+    try:
+        cs.adopt(model)
+    except cs.RanksDiffer as error:
+        return str(error)
+
+
 def check_all(rank: int):
     ways = ("plain", "eager", "compiled")
     return {
@@ -557,4 +567,4 @@ def check_all(rank: int):
     }, [
         [run(rank, is_adopted) for is_adopted in (False, True)]
         for run in (interrupt, train_half)
-    ], [use_hidden(rank, way) for way in ways]
+    ], [use_hidden(rank, way) for way in ways], adopt_apart(rank)

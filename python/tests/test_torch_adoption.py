@@ -71,7 +71,7 @@ def checked():
 
 @pytest.mark.parametrize("case", range(2), ids=["interrupted", "half"])
 def test_steps_that_raise_other_meshes_and_half_models_have_equal_bits(checked, case):
-    for _, cases, _ in checked:
+    for _, cases, *_ in checked:
         (told, states), (told_adopted, states_adopted) = cases[case]
         assert told_adopted == told
         for values, others in zip(states, states_adopted):
@@ -80,15 +80,23 @@ def test_steps_that_raise_other_meshes_and_half_models_have_equal_bits(checked, 
 
 
 def test_what_was_accumulated_counts_once_with_several_reads(checked):
-    for found, _, _ in checked:
+    for found, *_ in checked:
         for (is_replica, way), gradients in found.items():
             for one, other in zip(found[is_replica, "plain"], gradients):
                 # Its uses are reduced one by one, which rounds otherwise.
                 torch.testing.assert_close(other, one, msg=f"{is_replica}, {way}")
 
 
+def test_ranks_that_adopt_other_parameters_are_told(checked):
+    # Whoever is first does not wait.
+    (message,) = [found for *_, found in checked if found]
+    first, second = sorted(message[5:message.index(" adopt")].split(" and rank "))
+    assert (first, second) == ("0", "1") and "over 2 ranks: '" in message
+    assert "'0.weight' on rank 0" in message and "'1.weight' on rank 1" in message
+
+
 def test_a_replica_reduces_what_is_used_without_reading_it(checked):
-    for _, _, found in checked:
+    for _, _, found, _ in checked:
         gradients, said = zip(*found)
         for others in gradients[1:]:
             torch.testing.assert_close(others, gradients[0])
@@ -412,6 +420,8 @@ def test_inputs_move_to_the_device_of_the_root(replica):
     ({}, lambda m: setattr(m, "_use_python_reducer", True), ".*optimize_ddp was"),
     ({}, lambda m: setattr(m.module[0].weight, "_st_info", 0), "'0' is distributed, a"),
     ({}, lambda m: m.module[0].weight.register_hook(lambda g: g), "a parameter of '0'"),
+    ({}, lambda m: m.module[0].weight.register_post_accumulate_grad_hook(print),
+     "a parameter of '0' has hooks, which see what is not reduced"),
 ])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):
     model = replica(nn.Sequential(nn.Embedding(2, 2)), **options)

@@ -27,7 +27,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHand
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.hooks import RemovableHandle
 
-from .comparison import Comparison
+from .comparison import Comparison, compare_models
 from .private import fsdp
 from .private.names import missing as find_missing
 from .reads import Read, ReadReplica, ReadShards, register_forward
@@ -209,7 +209,7 @@ def adopt(model: nn.Module) -> nn.Module:
     parameter are by themselves; a `DistributedDataParallel` looks for unused
     parameters, has sparse gradients, an embedding with `max_norm`, hooks for its
     parameters or communication, or a policy of mixed precision, or reduces no
-    gradients just then.
+    gradients just then. RanksDiffer: another rank has adopted other parameters.
     """
     if renamed := _find_renamed(model):
         warnings.warn(
@@ -271,6 +271,7 @@ def adopt(model: nn.Module) -> nn.Module:
         if _list_taken(module) and not isinstance(module, AroundAdopted):
             cls = _take(module).cls
             module.__class__ = type(cls.__name__, (AroundAdopted, cls), {})
+    compare_models(model, _list_reads(model.modules()))
     return model
 
 
@@ -324,6 +325,7 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
     taken = _take(model)
     taken.hook = model.module.register_forward_pre_hook(model.check_call)
     taken.comparison = Comparison(taken.reads, model.process_group)
+    compare_models(model, taken.reads)
     return model
 
 

@@ -220,9 +220,10 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     if hasattr(model, "buffer_hook"):
         return "it has a hook for its buffers"
     for name, module in model.module.named_modules():
-        if any(p._backward_hooks for p in module.parameters(recurse=False)):
+        own = list(module.parameters(recurse=False))
+        if any(p._backward_hooks or p._post_accumulate_grad_hooks for p in own):
             return f"a parameter of '{name}' has hooks, which see what is not reduced"
-        if any(hasattr(p, "_st_info") for p in module.parameters(recurse=False)):
+        if any(hasattr(p, "_st_info") for p in own):
             return f"'{name}' is distributed, and gets its parameters before a forward"
         if obstacle := _find_embedding_obstacle(module):
             return f"a parameter of '{name}': {obstacle}"
