@@ -300,6 +300,13 @@ def test_what_would_change_collectives_is_an_error(mesh):
         model(torch.ones(1, 4))
 
 
+def test_a_module_that_is_no_part_any_more_is_no_obstacle(mesh):
+    model = sharded(mesh)
+    del model[1]
+    cs.adopt(model)(torch.ones(1, 4)).sum().backward()
+    assert model[0].weight.grad is not None
+
+
 def test_unreduced_gradients_are_not_lost(mesh):
     model = cs.adopt(sharded(mesh))
     seen = []

@@ -230,6 +230,9 @@ def adopt(model: nn.Module) -> nn.Module:
     reads: _Reads = defaultdict(dict)
     tied = _Tied()
     parameters = {module: list(fsdp.list_parameters(module)) for module in modules}
+    for parameter in itertools.chain.from_iterable(parameters.values()):
+        for owner, _ in parameter.owners:  # Which the user may have taken away.
+            names.setdefault(owner, f"a {type(owner).__name__}")
     _check_shared(names, parameters)
     refused: set[nn.Module] = set()
     for module in modules:
