@@ -8,8 +8,7 @@ import pytest
 import torch
 from commsched.options import ScheduleOptions
 from commsched.torch import Options
-from commsched.torch.importer.aliases import Operand
-from commsched.torch.importer.calls import operands_of
+from commsched.torch.importer.aliases import Operand, operands_of
 from commsched.torch.importer.environment import Bound, bind_structure
 from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.split_views import reshape_axes

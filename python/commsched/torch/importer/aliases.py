@@ -13,13 +13,14 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import torch
 
 from commsched.torch import private
-from commsched.torch.importer.targets import bind, overload_of, schema_of
-from commsched.torch.importer.types import TensorFacts, raw_value
+from commsched.torch.importer.environment import flatten
+from commsched.torch.importer.targets import bind, nodes_in, overload_of, schema_of
+from commsched.torch.importer.types import TensorFacts, leaves, raw_value
 from commsched.torch.private.names import (
     HigherOrderOperator,
     OpOverload,
@@ -106,7 +107,6 @@ def analyze(
 
 @functools.lru_cache(maxsize=4096)
 def written_arguments(overload) -> tuple[str, ...]:
-    """Returns the names of the arguments that an operator writes."""
     schema = schema_of(overload)
     names = [
         argument.name
@@ -123,10 +123,8 @@ def written_nodes(node: torch.fx.Node) -> list[torch.fx.Node]:
     """Returns the nodes that a call writes, if it writes any."""
     overload = overload_of(node.target) if node.op == "call_function" else None
     if overload is not None:
-        bound, found = bind(overload, node), []
-        written = [bound.get(name) for name in written_arguments(overload)]
-        torch.fx.node.map_arg(written, found.append)
-        return found
+        bound = bind(overload, node)
+        return nodes_in([bound.get(name) for name in written_arguments(overload)])
     if isinstance(node.target, HigherOrderOperator):
         written = _written_by_kernel(node)
         if written is not None:
@@ -275,3 +273,35 @@ def writes_by_convention(node: torch.fx.Node) -> bool:
         getattr(node.target, "__module__", None) == "_operator"
         and getattr(node.target, "__name__", "") in _IN_PLACE_FUNCTIONS
     )
+
+
+def operands_of(node: torch.fx.Node, environment: Callable) -> list:
+    """Returns (Operand, tensor) pairs of `node`, in the order of its
+    arguments; `environment` gives the structure that a node stands for."""
+    pairs = []
+    for argument, source in _tensor_arguments(node):
+        for tensor in flatten(environment(source)):
+            pairs.append((Operand(source, tensor.facts, argument), tensor))
+    return pairs
+
+
+def _tensor_arguments(node) -> Iterator[tuple[Any, torch.fx.Node]]:
+    overload = overload_of(node.target) if node.op == "call_function" else None
+    if overload is None:
+        for leaf in nodes_in((node.args, node.kwargs)):
+            yield None, leaf
+        return
+    bound = bind(overload, node)
+    for argument in schema_of(overload).arguments:
+        for leaf in nodes_in(bound.get(argument.name)):
+            yield argument, leaf
+
+
+def returns_of(node: torch.fx.Node, structure: Any) -> list[Optional[int]]:
+    """Returns, for each tensor of a call's value, which of the schema's
+    returns it belongs to. A single return may be a list."""
+    overload = overload_of(node.target) if node.op == "call_function" else None
+    items = structure if isinstance(structure, list) else [structure]
+    if overload is not None and len(schema_of(overload).returns) == 1:
+        items = [structure]
+    return [index for index, item in enumerate(items) for _ in leaves(item)]

@@ -14,9 +14,10 @@ from commsched.torch.importer import costs
 from commsched.torch.importer.aliases import (
     Aliases,
     analyze,
+    operands_of,
+    returns_of,
     writes_by_convention,
 )
-from commsched.torch.importer.calls import operands_of, returns_of
 from commsched.torch.importer.environment import (
     Bound,
     Deferred,
@@ -51,8 +52,6 @@ _STATES = frozenset(
 
 
 class ComputeEmitter:
-    """Emits the operators of one graph."""
-
     def __init__(self, converter):
         self._converter = converter
         self._rules = converter.rules

@@ -11,7 +11,7 @@ import torch
 
 from commsched import ir
 from commsched.torch.importer.compute import ComputeEmitter
-from commsched.torch.importer.copies import CopyEmitter
+from commsched.torch.importer.copies import CopyEmitter, copy_kind
 from commsched.torch.importer.environment import (
     Bound,
     Deferred,
@@ -22,7 +22,6 @@ from commsched.torch.importer.environment import (
     map_structure,
 )
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.fsdp import copy_kind
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.launches import LaunchEmitter
@@ -30,18 +29,18 @@ from commsched.torch.importer.links import ArgumentMarks
 from commsched.torch.importer.marks import marks_of, region_of
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.split_rules import SplitRules
-from commsched.torch.importer.storages import StorageEmitter
+from commsched.torch.importer.unsharded import StorageEmitter, storage_change
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
     is_unknown_collective,
     is_wait,
+    nodes_in,
     schema_name,
     transfer_kind,
 )
 from commsched.torch.importer.transfers import host_facts, is_reloaded
 from commsched.torch.importer.types import NOT_A_TENSOR, Values, has_value
-from commsched.torch.importer.unsharded import storage_change
 
 
 class Converter:
@@ -79,7 +78,6 @@ class Converter:
         self._copies = CopyEmitter(self)
 
     def run(self) -> None:
-        """Imports every node, in order."""
         for node in self.graph.nodes:
             if node.op == "placeholder":
                 self.bind(node, self._argument(node, self._arguments.of))
@@ -121,12 +119,9 @@ class Converter:
         return structure
 
     def values_of(self, argument: Any) -> list[ir.Value]:
-        """Returns the SSA values of the nodes in an argument, in order."""
-        found: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(argument, found.append)
         return [
             tensor.value
-            for node in found
+            for node in nodes_in(argument)
             for tensor in flatten(self.lookup_bound(node))
         ]
 
@@ -142,12 +137,11 @@ class Converter:
 
     def numbers_of(self, argument: Any) -> list[ir.Value]:
         """As `numbers`, of the nodes in an argument."""
-        sources: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(argument, sources.append)
-        found: dict[str, ir.Value] = {}
-        for source in sources:
-            for value in self._numbers.get(source, ()):
-                found[value.ref] = value
+        found = {
+            value.ref: value
+            for source in nodes_in(argument)
+            for value in self._numbers.get(source, ())
+        }
         return list(found.values())
 
     def names(self, node: torch.fx.Node, suffix: str = "") -> dict:
@@ -301,10 +295,8 @@ class Converter:
             )
 
     def _own_values(self, outputs: Any) -> list[ir.Value]:
-        found: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(outputs, found.append)
         return self.values_of(
-            [source for source in found if not self.storages.holds(source)]
+            [node for node in nodes_in(outputs) if not self.storages.holds(node)]
         )
 
 

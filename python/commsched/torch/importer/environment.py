@@ -76,7 +76,6 @@ LEAVES = (Bound, Pending, Deferred, Stored)
 
 
 def map_structure(function: Callable, structure: Any) -> Any:
-    """Applies `function` to the tensors of a structure."""
     if isinstance(structure, (list, tuple)):
         return [map_structure(function, item) for item in structure]
     if isinstance(structure, dict):

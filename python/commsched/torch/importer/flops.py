@@ -11,7 +11,7 @@ from torch.fx.passes.shape_prop import TensorMetadata
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from commsched.torch.importer.aliases import is_composite, writes_by_convention
-from commsched.torch.importer.targets import overload_of, packet_of, schema_of
+from commsched.torch.importer.targets import nodes_in, overload_of, packet_of, schema_of
 from commsched.torch.importer.types import Values, raw_value
 from commsched.torch.private.names import HigherOrderOperator, OpOverload, tree_map
 
@@ -65,9 +65,7 @@ _MORE_FORMULAS = {torch.ops.aten._grouped_mm: _grouped_product}
 def _is_made_of_others(node: torch.fx.Node) -> bool:
     """Returns whether the call is to be run to see what it calls. What has
     less than two tensors multiplies nothing; what writes is left alone."""
-    operands: list[torch.fx.Node] = []
-    torch.fx.node.map_arg((node.args, node.kwargs), operands.append)
-    if len(operands) < 2 or "out" in node.kwargs:
+    if len(nodes_in((node.args, node.kwargs))) < 2 or "out" in node.kwargs:
         return False
     if node.op == "call_method":
         return not writes_by_convention(node)

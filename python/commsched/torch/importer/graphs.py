@@ -14,13 +14,17 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.joint import JointOutputs
-from commsched.torch.importer.links import ArgumentMarks, Links, Source
+from commsched.torch.importer.links import (
+    ArgumentMarks,
+    Links,
+    Source,
+    add_step,
+)
 from commsched.torch.importer.marks import log_regions
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.split_rules import SplitRules
-from commsched.torch.importer.step import add_step
 from commsched.torch.importer.types import Values
 
 KINDS = ("forward", "backward", "joint", "inference", "step")

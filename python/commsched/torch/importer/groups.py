@@ -111,7 +111,6 @@ class Groups:
         return rank
 
     def declare(self, module: ir.Module) -> None:
-        """Adds every group in use to `module`."""
         for facts in self._groups.values():
             self.size_of(facts, facts.first_use)
             module.add_group(self._declaration(facts))

@@ -31,7 +31,7 @@ from commsched.torch.importer.environment import (
     map_structure,
 )
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.targets import is_wait, nodes_in
 from commsched.torch.importer.transfers import check_on_device, read_transfer
 from commsched.torch.importer.types import (
     ELEMENT_TYPES,
@@ -42,8 +42,6 @@ from commsched.torch.importer.types import (
 
 
 class LaunchEmitter:
-    """Emits the starts and waits of one graph."""
-
     def __init__(self, converter):
         self._converter = converter
         self._launches: list[Launch] = []
@@ -108,7 +106,6 @@ class LaunchEmitter:
         return Bound(launch.values[pending.index], pending.facts)
 
     def finish(self) -> None:
-        """Waits for everything that is still in flight."""
         for launch in self._launches:
             if launch.values is None:
                 self._emit_wait(launch)
@@ -163,10 +160,8 @@ class LaunchEmitter:
         return launch
 
     def _bound(self, argument: Any) -> list[Bound]:
-        found: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(argument, found.append)
         lookup = self._converter.lookup_bound
-        return [bound for node in found for bound in flatten(lookup(node))]
+        return [b for node in nodes_in(argument) for b in flatten(lookup(node))]
 
     def _emit_splits(self, node, start: Start, suffix: str) -> None:
         """Puts the splits that only the device knows into one tensor a
@@ -262,8 +257,7 @@ class LaunchEmitter:
 
     def _rebind(self, argument: Any, pending: list[Pending]) -> None:
         """What was written in place is, from here on, what is delivered."""
-        found: list[torch.fx.Node] = []
-        torch.fx.node.map_arg(argument, found.append)
+        found = nodes_in(argument)
         if len(found) == len(pending):
             for node, item in zip(found, pending):
                 self._converter.bind(node, item)

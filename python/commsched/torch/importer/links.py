@@ -4,11 +4,13 @@ arguments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Collection, Mapping, Optional
 
 import torch
 
+from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.roles import RNG_ROLES, Roles
 from commsched.torch.importer.types import Values, leaves
@@ -32,15 +34,6 @@ class Source:
     iterations: int = 0
 
 
-@dataclass(frozen=True)
-class Feed:
-    """A source, by the number of the result that its output is."""
-
-    function: str
-    result: int
-    iterations: int
-
-
 class Links:
     """Turns sources into results. `graphs` holds the step's graphs by the
     names of their functions."""
@@ -52,8 +45,9 @@ class Links:
         self._values = values
         self._results: dict[str, list[Optional[int]]] = {}
 
-    def feed(self, source: Source, node: torch.fx.Node) -> Feed:
-        """Returns what feeds the placeholder `node`."""
+    def feed(self, source: Source, node: torch.fx.Node) -> Source:
+        """Returns what feeds the placeholder `node`: `source`, with the number
+        of the result that its output is."""
         results = self._results_of(source.function, node)
         if not 0 <= source.output < len(results):
             raise GraphImportError(
@@ -68,7 +62,7 @@ class Links:
                 f"'{source.function}', which is no tensor",
                 node,
             )
-        return Feed(source.function, result, source.iterations)
+        return replace(source, output=result)
 
     def _results_of(
         self, function: str, node: torch.fx.Node
@@ -111,11 +105,9 @@ class ArgumentMarks:
         self._links = links
 
     def is_stored(self, node: torch.fx.Node) -> bool:
-        """Returns whether a placeholder is a memref in the module."""
         return self._roles.is_stored(node)
 
     def of(self, node: torch.fx.Node) -> dict:
-        """Returns the attributes of a placeholder's argument."""
         role = self._roles.of(node)
         attributes = {
             # Messages on a seed in the wrong half name it.
@@ -127,3 +119,89 @@ class ArgumentMarks:
         if source is not None:
             attributes[FEED] = self._links.feed(source, node)
         return attributes
+
+
+#: Its name.
+STEP = "step"
+
+FREEABLE = "commsched.freeable"
+
+
+def add_step(module: ir.Module, parts: Sequence[ir.Function]) -> None:
+    """Appends a function that calls `parts` in order, which become private, if
+    any of their arguments is fed by one of them.
+
+    What feeds an argument in the same repetition is a result of a call before.
+    What feeds it in the next one is a result of the step, which the argument of
+    the step names (`commsched.carried`). All other arguments are the step's, and
+    so are the results that no part takes.
+    """
+    feeds = [
+        [attributes.pop(FEED, None) for _, attributes in part.arguments]
+        for part in parts
+    ]
+    if not any(feed for own in feeds for feed in own):
+        return
+    if any(part.name == STEP for part in parts):
+        raise GraphImportError(
+            f"a graph has the name '{STEP}', which is that of the function that "
+            "calls all of them"
+        )
+    for part in parts:
+        part.private = True
+    _StepBuilder(module.add_function(STEP)).build(parts, feeds)
+
+
+class _StepBuilder:
+    def __init__(self, step: ir.Function):
+        self._step = step
+        self._results: dict[str, list[ir.Value]] = {}
+        #: Results that an argument takes in the next repetition, in the order
+        #: of the arguments, which several parts may take.
+        self._carried: dict[tuple[str, int], ir.Value] = {}
+        self._taken: set[tuple[str, int]] = set()
+
+    def build(self, parts, feeds) -> None:
+        for part, own in zip(parts, feeds):
+            operands = [
+                self._operand(part.name, value, attributes, feed)
+                for (value, attributes), feed in zip(part.arguments, own)
+            ]
+            self._results[part.name] = self._step.call(
+                part.name, operands, [value.type for value in part.results]
+            )
+        left = [
+            value
+            for function, values in self._results.items()
+            for number, value in enumerate(values)
+            if (function, number) not in self._taken
+            and (function, number) not in self._carried
+        ]
+        carried = [
+            self._results[function][number] for function, number in self._carried
+        ]
+        self._step.return_(carried + left)
+
+    def _operand(
+        self, part: str, value: ir.Value, attributes: dict, feed: Source | None
+    ) -> ir.Value:
+        if feed is None:
+            return self._argument(value, attributes)
+        key = feed.function, feed.output
+        if feed.iterations:
+            if key not in self._carried:
+                number = {"commsched.carried": len(self._carried)}
+                # The step may free it in any case.
+                own = {k: v for k, v in attributes.items() if k != FREEABLE}
+                self._carried[key] = self._argument(value, {**own, **number})
+            return self._carried[key]
+        if feed.function not in self._results:
+            raise GraphImportError(
+                f"argument '{value.ref}' of '{part}' is fed by "
+                f"'{feed.function}', which does not run before it"
+            )
+        self._taken.add(key)
+        return self._results[feed.function][feed.output]
+
+    def _argument(self, value: ir.Value, attributes: dict) -> ir.Value:
+        return self._step.argument(value.ref, value.type, attributes)

@@ -83,7 +83,6 @@ def clean_path(path: str) -> str:
 
 
 def _stack_path(stack: Optional[Mapping]) -> Optional[str]:
-    """Returns the innermost path of a module stack."""
     if not stack:
         return None
     entry = list(stack.values())[-1]

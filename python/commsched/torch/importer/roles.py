@@ -74,7 +74,6 @@ class Roles:
             self._read_forward(forward)
 
     def of(self, node: torch.fx.Node) -> Optional[str]:
-        """Returns the role of a placeholder."""
         if node.name in self._given:
             return self._given[node.name]
         if self._unsharded.is_changed(node):

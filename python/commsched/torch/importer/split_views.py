@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-
 from commsched.torch.importer.split_text import Factor, SplitAxes
 from commsched.torch.importer.targets import schema_of
 from commsched.torch.private.names import OpOverload
@@ -68,11 +67,14 @@ def view_axes(
     if name in ("cat", "stack"):
         if any(len(shape) != len(operands[0]) for shape in operands):
             return None
-        join = joined_axes if name == "cat" else stacked_axes
-        return join(operands, results[0], dim)
-    if name in _PARTS:
-        return part_axes(operands[0], results, dim)
-    return layer_axes(operands[0], results, dim)
+        axes = SplitAxes(operands, results[:1])
+        (whole,), parts = axes.results, axes.operands
+    else:
+        axes = SplitAxes(operands[:1], results)
+        (whole,), parts = axes.operands, axes.results
+    share = _share_layers if name in ("stack", "select", "unbind") else _share_parts
+    share(axes, whole, parts, dim)
+    return axes
 
 
 def _outer_axes(operand: Sequence[int], result: Sequence[int]) -> SplitAxes:
@@ -85,8 +87,7 @@ def _outer_axes(operand: Sequence[int], result: Sequence[int]) -> SplitAxes:
             dim = count if step == 1 else -1 - count
             if operand[dim] != result[dim]:
                 break
-            _share(axes, [(axes.operands[0], dim)],
-                   [(axes.results[0], dim)], operand[dim])
+            _share(axes, [(axes.operands[0], dim), (axes.results[0], dim)])
     return axes
 
 
@@ -156,56 +157,19 @@ def expand_axes(operand: Sequence[int], result: Sequence[int]) -> SplitAxes:
             axis = axes.new_axis(is_repeat=True)
             axes.results[0][dim] = [Factor(size, axis)]
             continue
-        _share(axes, [(axes.operands[0], dim - shift)],
-               [(axes.results[0], dim)], size)
+        _share(axes, [(axes.operands[0], dim - shift), (axes.results[0], dim)])
     return axes
 
 
-def part_axes(
-    operand: Sequence[int], results: Sequence[Sequence[int]], dim: int
-) -> SplitAxes:
-    """Returns the axes of parts of a tensor, which lie one behind the other
+def _share_parts(axes: SplitAxes, whole: list, parts: list, dim: int) -> None:
+    """Shares the axes of parts of a tensor, which lie one behind the other
     along `dim`: those of the other dimensions, and the one within the parts
     if all have the same size."""
-    axes = SplitAxes([operand], results)
-    _apart(axes, axes.operands[0], axes.results, dim)
-    return axes
-
-
-def joined_axes(
-    operands: Sequence[Sequence[int]], result: Sequence[int], dim: int
-) -> SplitAxes:
-    """As `part_axes`, of parts that are put one behind the other."""
-    axes = SplitAxes(operands, [result])
-    _apart(axes, axes.results[0], axes.operands, dim)
-    return axes
-
-
-def layer_axes(
-    operand: Sequence[int], results: Sequence[Sequence[int]], dim: int
-) -> SplitAxes:
-    """Returns the axes of parts that lack dimension `dim` of the tensor."""
-    axes = SplitAxes([operand], results)
-    _layers(axes, axes.operands[0], axes.results, dim)
-    return axes
-
-
-def stacked_axes(
-    operands: Sequence[Sequence[int]], result: Sequence[int], dim: int
-) -> SplitAxes:
-    """As `layer_axes`, of parts that are put together."""
-    axes = SplitAxes(operands, [result])
-    _layers(axes, axes.results[0], axes.operands, dim)
-    return axes
-
-
-def _apart(axes: SplitAxes, whole: list, parts: list, dim: int) -> None:
     size = whole[dim][0].size
     within = {part[dim][0].size for part in parts}
     for other in range(len(whole)):
         if other != dim:
-            _share(axes, [(whole, other)], [(part, other) for part in parts],
-                   whole[other][0].size)
+            _share(axes, [(value, other) for value in (whole, *parts)])
     if len(within) == 1 and size == (part := within.pop()) * len(parts):
         axis = axes.new_axis()
         whole[dim] = [Factor(len(parts)), Factor(part, axis)]
@@ -213,16 +177,19 @@ def _apart(axes: SplitAxes, whole: list, parts: list, dim: int) -> None:
             value[dim] = [Factor(part, axis)]
 
 
-def _layers(axes: SplitAxes, whole: list, parts: list, dim: int) -> None:
+def _share_layers(axes: SplitAxes, whole: list, parts: list, dim: int) -> None:
+    """Shares the axes of parts that lack dimension `dim` of the tensor."""
     for other in range(len(whole)):
         if other != dim:
             place = other - (other > dim)
-            _share(axes, [(whole, other)], [(part, place) for part in parts],
-                   whole[other][0].size)
+            _share(axes, [(whole, other), *((part, place) for part in parts)])
 
 
-def _share(axes: SplitAxes, wholes: list, parts: list, size: int) -> None:
+def _share(axes: SplitAxes, places: list) -> None:
+    """Gives dimensions an axis, where they are as large as the first."""
     axis = axes.new_axis()
-    for value, dim in [*wholes, *parts]:
+    value, dim = places[0]
+    size = value[dim][0].size
+    for value, dim in places:
         if value[dim][0].size == size:
             value[dim] = [Factor(size, axis)]

@@ -83,7 +83,6 @@ class Schema(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def schema_of(overload: OpOverload) -> Schema:
-    """Returns the schema of `overload`."""
     schema = private.schema(overload)
     arguments = tuple(schema.arguments)
     return Schema(
@@ -290,6 +289,13 @@ def communication_inside(node: torch.fx.Node) -> Optional[str]:
                     return target_name(inner.target)
                 pending.extend(_held(inner))
     return None
+
+
+def nodes_in(argument: Any) -> list[torch.fx.Node]:
+    """Returns the nodes in an argument, or in several, in order."""
+    found: list[torch.fx.Node] = []
+    torch.fx.node.map_arg(argument, found.append)
+    return found
 
 
 def bind(overload: OpOverload, node: torch.fx.Node) -> dict[str, Any]:

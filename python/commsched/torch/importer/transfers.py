@@ -73,18 +73,15 @@ def check_on_device(
 
 
 def is_host(facts: TensorFacts) -> bool:
-    """Returns whether a tensor is in the memory of the host."""
     return facts.type.encoding == ir.HOST
 
 
 def host_facts(facts: TensorFacts) -> TensorFacts:
-    """Returns `facts` of a tensor in the memory of the host."""
     type_ = dataclasses.replace(facts.type, encoding=ir.HOST)
     return dataclasses.replace(facts, type=type_)
 
 
 def is_reloaded(node: torch.fx.Node) -> bool:
-    """Returns whether a reload takes `node`."""
     return any(
         transfer_kind(user.target) == "reload" and user.args[:1] == (node,)
         for user in node.users

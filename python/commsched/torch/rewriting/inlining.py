@@ -14,11 +14,12 @@ from typing import Iterable
 from torch import fx
 
 from commsched.torch.private import forget_names
-from commsched.torch.importer.composites import (
+from commsched.torch.importer.inline import (
     body_of,
+    inlined,
     is_composite_collective,
+    owners,
 )
-from commsched.torch.importer.inline import inlined, owners
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
