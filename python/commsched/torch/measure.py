@@ -51,7 +51,7 @@ from commsched.torch.measuring.profile import (
     read_operators,
     write_profile,
 )
-from commsched.torch.private.names import min_cut
+from commsched.torch.private.names import aot_autograd, min_cut
 
 __all__ = [
     "ProfileError",
@@ -80,7 +80,7 @@ def record_graphs(
         graphs.append(gm)
         return private.boxed(gm)
 
-    backend = private.aot_autograd(
+    backend = aot_autograd(
         fw_compiler=keep,
         bw_compiler=keep,
         partition_fn=min_cut,

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import functools
+import linecache
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 import torch
+from torch import distributed, fx
 
 from commsched.torch import private
 from commsched.torch.compiling import records
+from commsched.torch.compiling.confirmation import RanksDiffer, RanksSilent
 from commsched.torch.compiling.contest import Entrant, copy_of
 from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.parts import warn_of_parts
-from commsched.torch.compiling.raising import Places, nowhere, told
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.roles import (
     parameter_inputs,
@@ -23,6 +27,7 @@ from commsched.torch.compiling.roles import (
 )
 from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.shared_reads import share_reads
+from commsched.torch.importer.modules import ModulePaths
 
 
 def commsched(
@@ -103,7 +108,7 @@ class GraphCompiler:
             run = compile_graph(gm, inputs, self.options)
             graph = f"the forward of graph {private.compile_frame()}"
             return told(run, graph, nowhere)
-        return private.aot_autograd(
+        return private.names.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
             inference_compiler=self._compile_inference,
@@ -140,3 +145,62 @@ class GraphCompiler:
         if not verified or not done:
             return run_of(gm)
         return entrant.against(run_of(original), run_of(gm), records.latest())
+
+
+Run = Callable[..., Any]
+
+
+def told(run: Run, graph: str, where: Callable[[Exception], str]) -> Run:
+    """Returns `run` with a note on what it raises (of Python 3.11 or newer); `where`
+    says in which part of `graph`."""
+
+    @functools.wraps(run)
+    def run_told(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except (RanksDiffer, RanksSilent):
+            raise  # They name ranks and graphs.
+        except Exception as error:
+            if hasattr(error, "add_note"):
+                place = f"{graph}{where(error)}"
+                error.add_note(f"CommSched: raised{_rank()} in {place}")
+            raise
+
+    return run_told
+
+
+def nowhere(_: Exception) -> str:
+    """Where nothing is known of the part of a graph that raised."""
+    return ""
+
+
+class Places:
+    """Finds the node of `gm`, which runs as Python, that raised; `forward` is the
+    graph whose backward it is."""
+
+    def __init__(self, gm: fx.GraphModule, forward: Optional[fx.GraphModule]):
+        self._gm = gm
+        self._forward = None if forward is None else forward.graph
+
+    def __call__(self, error: Exception) -> str:
+        code = self._gm.forward.__code__
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code is code:
+                return self._describe(linecache.getline(code.co_filename, line))
+        return ""
+
+    def _describe(self, line: str) -> str:
+        """Says what the line of the graph's code computes."""
+        name = line.partition("=")[0].partition(":")[0].strip()
+        node = next((n for n in self._gm.graph.nodes if n.name == name), None)
+        if node is None:
+            return ""
+        path = ModulePaths(self._gm.graph, self._forward).of(node)
+        module = "" if path is None else f" of the module '{path}'"
+        return f", node '{name}'{module}"
+
+
+def _rank() -> str:
+    if not distributed.is_available() or not distributed.is_initialized():
+        return ""
+    return f" on rank {distributed.get_rank()}"

@@ -20,7 +20,6 @@ import torch
 
 from commsched import ir
 from commsched.program import Operation
-from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options
@@ -28,6 +27,7 @@ from commsched.torch.compiling.runs import estimate_text
 from commsched.torch.compiling.schedule import describe, import_options
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.importer.ordering import in_order
+from commsched.torch.private import names
 
 _RUNTIME = "commsched.runtime_ns"
 
@@ -121,7 +121,7 @@ class RuntimeEstimator:
         if table.latencies is None:
             table.latencies = self._latencies(table)
         latency = min(table.latencies[operation.op, operation.group], time)
-        own_size = private.collective_bytes(node)
+        own_size = names.estimate_fx_collective_size(node)
         if not size or not own_size:
             return latency
         return latency + (time - latency) * size / own_size

@@ -207,6 +207,5 @@ def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
 
 
 def digest_of(data: Any) -> str:
-    """Returns the SHA-256 of `data` as JSON."""
     text = json.dumps(data, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

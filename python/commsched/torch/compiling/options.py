@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
@@ -199,7 +200,6 @@ class Options(ScheduleOptions):
 
     @property
     def partitions(self) -> bool:
-        """Whether CommSched partitions joint graphs."""
         return (
             self.partition != "auto"
             or self.activation_memory_budget is not None
@@ -274,11 +274,7 @@ def _digest_of(path: str) -> str:
 @functools.lru_cache(maxsize=16)
 def _digest(path: str, _mtime: int, _size: int) -> str:
     """Reads the file again only when its time or size changes."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
 def _check_measure(given: Any) -> None:

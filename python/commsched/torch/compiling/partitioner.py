@@ -48,7 +48,7 @@ from commsched.torch.compiling.schedule import (
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.importer.roles import BACKWARD_ROLES, FORWARD_SEED
 from commsched.torch.private import partition as private_partition
-from commsched.torch.private import transfers
+from commsched.torch.private import names, transfers
 from commsched.torch.private.names import CustomPartitionerFn
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import (
@@ -122,7 +122,7 @@ class Partitioner(CustomPartitionerFn):
                 gm, known, num_fwd_outputs, static_lifetime_input_indices
             )
         if halves is None:
-            halves = private_partition.torch_partition(
+            halves = names.min_cut(
                 gm,
                 joint_inputs,
                 num_fwd_outputs=num_fwd_outputs,

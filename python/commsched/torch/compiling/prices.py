@@ -29,7 +29,6 @@ from typing import Any, Optional
 import torch
 from torch import distributed
 
-import commsched
 from commsched.output import replacing
 from commsched.torch import measuring, private
 from commsched.torch.compiling import records
@@ -222,7 +221,7 @@ class _Table:
         the machine was busy."""
         everyone = self._exchange(self._groups)
         chosen = _chosen(everyone, self._node_size)
-        store, device = private.default_store(), torch.device("cpu")
+        store, device = private.names.get_default_store(), torch.device("cpu")
         busy = is_busy()
         with contextlib.ExitStack() as groups:
             mine = []
@@ -299,7 +298,6 @@ def _method() -> str:
 
 
 def _folder() -> Path:
-    """The folder of the tables."""
     if FOLDER in os.environ:
         return Path(os.environ[FOLDER])
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

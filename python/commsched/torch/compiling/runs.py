@@ -60,7 +60,6 @@ def partition_text(
 
 
 def reset() -> None:
-    """Forgets all runs."""
     with _lock:
         _runs.clear()
 
@@ -75,16 +74,13 @@ def _once(
         if key in _runs:
             _runs.move_to_end(key)
             return _runs[key]
-    run = _run(text, passes, reports, (*options.cost_flags(), *first))
+    first = (*options.cost_flags(), *first)
+    with run_errors():
+        run = opt.run_programs(
+            text, *passes, first=first, reports=reports, timeout=_LIMIT
+        )
     with _lock:
         _runs[key] = run
         while len(_runs) > _KEPT:
             _runs.popitem(last=False)
     return run
-
-
-def _run(text: str, passes, reports, first) -> opt.ProgramRun:
-    with run_errors():
-        return opt.run_programs(
-            text, *passes, first=first, reports=reports, timeout=_LIMIT
-        )

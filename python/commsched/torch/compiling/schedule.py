@@ -373,7 +373,6 @@ def import_options(
 
 
 def describe(error: Exception) -> str:
-    """Returns what went wrong."""
     if isinstance(error, GraphImportError):
         error.function = None  # It is named after the kind of graph.
     text = str(error)

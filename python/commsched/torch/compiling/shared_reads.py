@@ -32,12 +32,10 @@ _FUNCTIONS = frozenset({"autograd_function_apply", "from_local"})
 
 
 def register_read(read: Any) -> None:
-    """Makes what reads a parameter known to this module."""
     _READS.add(read)
 
 
 def list_reads() -> list[Any]:
-    """What reads the parameters of adopted models."""
     return list(_READS)
 
 

@@ -79,7 +79,6 @@ class Job:
         return None if value is None else value.decode()
 
     def set(self, key: str, value: str) -> None:
-        """Sets `key`."""
         self._request(key, lambda s: s.set(self._prefix + key, value))
 
     def add(self, key: str, amount: int) -> int:
@@ -163,7 +162,7 @@ def _open() -> Optional[Job]:
         os.environ.get(name, "0")
         for name in ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
     )
-    store = private.default_store()
+    store = private.names.get_default_store()
     return Job(
         store,
         distributed.get_rank(),

@@ -34,7 +34,7 @@ from commsched.torch.importer.targets import (
     transfer_kind,
 )
 from commsched.torch.importer.types import ELEMENT_TYPES, has_value, raw_value
-from commsched.torch.private.names import OpOverload
+from commsched.torch.private.names import OpOverload, make_contiguous_strides_for
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -177,17 +177,9 @@ def _describe_tensor(value: torch.Tensor) -> str:
     if value.layout is not torch.strided:
         return f"{text} {value.layout}"
     strides = [hint_of(stride) for stride in value.stride()]
-    if strides != _contiguous_strides(shape):
+    if strides != list(make_contiguous_strides_for(shape)):
         text += f":({','.join(map(str, strides))})"
     return text
-
-
-def _contiguous_strides(shape: list[int]) -> list[int]:
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return strides[::-1]
 
 
 def hint_of(value: Any) -> Any:

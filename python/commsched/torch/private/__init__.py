@@ -2,8 +2,7 @@
 """Everything that the package uses of PyTorch beyond its public interfaces.
 
 The names are in `names`; this module and those beside it know how they are used.
-Each function says which versions of PyTorch it was tested with. What is not here
-is public, or an operator.
+What is not here is public, or an operator.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 def boxed(gm: torch.fx.GraphModule) -> Callable[[list], Any]:
     """Returns a function that runs `gm` in the order of its nodes, and frees
-    each input of its one list of arguments after its last use (2.13, 2.15:
-    torch.fx.graph._BoxedCodeGen)."""
+    each input of its one list of arguments after its last use."""
     gm.graph.set_codegen(names.BoxedCodeGen())
     gm.recompile()
     return mark_boxed(gm.forward)
@@ -39,7 +37,7 @@ def boxed(gm: torch.fx.GraphModule) -> Callable[[list], Any]:
 
 def mark_boxed(forward: Callable) -> Callable[[list], Any]:
     """Returns `forward` as a function that AOT autograd gives one list of
-    arguments (2.13, 2.15)."""
+    arguments."""
 
     def run(args: list) -> Any:
         return forward(args)
@@ -48,27 +46,20 @@ def mark_boxed(forward: Callable) -> Callable[[list], Any]:
     return run
 
 
-def aot_autograd(**compilers: Any) -> Callable:
-    """Returns a Dynamo backend from compilers of AOT autograd's graphs
-    (2.13, 2.15: torch._dynamo.backends.common.aot_autograd)."""
-    return names.aot_autograd(**compilers)
-
-
 def call_after_backward(function: Callable[[], Any]) -> None:
     """Calls `function` at the end of the backward that is running."""
     names.execution_engine.queue_callback(function)
 
 
 def outside_transforms() -> ContextManager:
-    """Computes as if no transform of torch.func were active (2.13, 2.15:
-    torch._functorch.pyfunctorch)."""
+    """Computes as if no transform of torch.func were active."""
     return names.temporarily_clear_interpreter_stack()
 
 
 @torch.compiler.assume_constant_result
 def is_transforming() -> bool:
     """Whether a transform of torch.func is active; traced code has it while it is
-    traced (2.13, 2.15: torch._functorch.pyfunctorch)."""
+    traced."""
     return (
         names.has("peek_interpreter_stack")
         and names.peek_interpreter_stack() is not None
@@ -76,8 +67,7 @@ def is_transforming() -> bool:
 
 
 def compile_only_in_others(function: Callable) -> None:
-    """Lets Dynamo compile `function` with code that calls it, but not by itself (2.13,
-    2.14: torch._dynamo.eval_frame.skip_code)."""
+    """Lets Dynamo compile `function` with code that calls it, but not by itself."""
     if names.has("skip_code"):
         names.skip_code(function.__code__)
 
@@ -100,8 +90,7 @@ def backend_of(callback: Callable) -> Optional[Callable]:
 
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
-    for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:
-    torch._guards.CompileContext)."""
+    for the n-th graph of compiled autograd; None outside of it."""
     compile_id = names.current_compile_id()
     return None if compile_id is None else str(compile_id)
 
@@ -109,8 +98,7 @@ def compile_frame() -> Optional[str]:
 def compiled_codes() -> tuple:
     """Returns the code objects of what Dynamo compiles just now, the frame's
     own first, and those of functions that it inlined; the user's own where
-    Dynamo had rewritten them (2.13, 2.15:
-    torch._guards.TracingContext.traced_code, torch._dynamo.utils)."""
+    Dynamo had rewritten them."""
     codes = names.get_traced_code() or []
     own = codes[:1]
     if own and own[0].co_filename.endswith("_dynamo/external_utils.py"):
@@ -154,8 +142,7 @@ def parameters_of(step: Any) -> frozenset[int]:
 
 def codes_of(step: Any) -> frozenset:
     """Returns the code objects of a function, or of the `forward`s of a
-    module and its parts, compiled or not (2.13, 2.15: OptimizedModule's
-    _orig_mod, _torchdynamo_orig_callable)."""
+    module and its parts, compiled or not."""
     step = getattr(step, "_orig_mod", step)
     if isinstance(step, torch.nn.Module):
         functions = [module.forward for module in step.modules()]
@@ -186,15 +173,9 @@ def find_failure(codes: Iterable[types.CodeType]) -> str:
     return ""
 
 
-def collective_bytes(node: torch.fx.Node) -> int:
-    """Returns what Inductor takes to be the bytes of a collective (2.13,
-    2.15: torch._inductor.comm_analysis.estimate_fx_collective_size)."""
-    return names.estimate_fx_collective_size(node)
-
-
 def trace_artifact(name: str, payload: Callable[[], str]) -> None:
     """Writes an artifact to the structured trace that tlparse reads, if one
-    is written (2.13, 2.15: torch._logging.trace_structured)."""
+    is written."""
     if not names.has("trace_structured"):
         return
     names.trace_structured(
@@ -208,8 +189,7 @@ def trace_artifact(name: str, payload: Callable[[], str]) -> None:
 def artifact_logger(
     module: str, artifact: str, description: str
 ) -> logging.Logger:
-    """Returns the logger of an artifact of TORCH_LOGS (2.13, 2.15:
-    torch._logging.register_artifact, getArtifactLogger).
+    """Returns the logger of an artifact of TORCH_LOGS.
 
     PyTorch reads TORCH_LOGS when it is imported; a name that is no artifact
     by then, but a package, stands for the loggers below the package's name,
@@ -235,8 +215,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 def graph_kind() -> Optional[str]:
     """Returns which of AOT autograd's graphs is compiled just now: "forward",
-    "backward" or "inference"; None outside of it (2.13, 2.15:
-    torch._functorch._aot_autograd.logging_utils)."""
+    "backward" or "inference"; None outside of it."""
     context = names.get_aot_compilation_context()[0]
     kind = context[0].rpartition("_")[2] if context else None
     return kind if kind in ("forward", "backward", "inference") else None
@@ -244,14 +223,13 @@ def graph_kind() -> Optional[str]:
 
 @functools.cache
 def has_inductor_setting(name: str) -> bool:
-    """Returns whether Inductor has a setting, dots in its name included
-    (2.13, 2.15: torch._inductor.config)."""
+    """Returns whether Inductor has a setting, dots in its name included."""
     return name in names.inductor_config.get_config_copy()
 
 
 def inductor_setting(name: str) -> Any:
     """Returns the value of one of Inductor's settings as it is just now, in
-    the compilation at hand if there is one (2.13, 2.15)."""
+    the compilation at hand if there is one."""
     value: Any = names.inductor_config
     for part in name.split("."):
         value = getattr(value, part)
@@ -260,8 +238,7 @@ def inductor_setting(name: str) -> Any:
 
 def static_inputs() -> list[int]:
     """Returns which of the tensors that AOT autograd's graph takes are
-    parameters and buffers, by position; empty outside of a compilation
-    (2.13, 2.15: torch._guards.TracingContext)."""
+    parameters and buffers, by position; empty outside of a compilation."""
     context = names.get_tracing_context()
     metadata = None if context is None else context.fw_metadata
     return [] if metadata is None else list(metadata.static_input_indices)
@@ -269,21 +246,14 @@ def static_inputs() -> list[int]:
 
 def output_strides() -> list:
     """Returns the list of strides to which Inductor adds those of the results of
-    each graph that it compiles, for AOT autograd; it has to be empty before
-    (2.13, 2.15: torch._guards.TracingContext.output_strides)."""
+    each graph that it compiles, for AOT autograd; it has to be empty before."""
     context = names.get_tracing_context()
     return [] if context is None else context.output_strides or []
 
 
-def default_store() -> Any:
-    """Returns the store of the default process group (2.13, 2.15:
-    torch.distributed.distributed_c10d)."""
-    return names.get_default_store()
-
-
 def own_connection(store: Any) -> Any:
     """Returns `store` over a connection of its own, or `store` itself where
-    it has no such thing (2.13, 2.15: torch.distributed.Store.clone)."""
+    it has no such thing."""
     try:
         return store.clone()
     except (AttributeError, NotImplementedError, RuntimeError):
@@ -296,8 +266,7 @@ def carry_line(
     guard: Callable[[], ContextManager] = contextlib.nullcontext,
 ) -> None:
     """Makes Inductor's code that calls `operator` begin with the line of
-    Python that `line` returns for the call's arguments (2.13, 2.15:
-    torch._inductor.ir.FallbackKernel, lowering.register_lowering). The line is
+    Python that `line` returns for the call's arguments. The line is
     written in the context that `guard` makes."""
 
     class Kernel(names.FallbackKernel):
@@ -316,7 +285,7 @@ def carry_line(
 
 def write_header(text: str, wrapper: Any) -> None:
     """Makes Inductor's code of a graph begin with a line of Python, unless it is
-    code in C++ (2.13, 2.15: torch._inductor.codegen.wrapper)."""
+    code in C++."""
     while getattr(wrapper, "parent_wrapper", None) is not None:
         wrapper = wrapper.parent_wrapper
     if not names.V.graph.cpp_wrapper:
@@ -326,21 +295,19 @@ def write_header(text: str, wrapper: Any) -> None:
 def relink(graph: torch.fx.Graph, order: Iterable[torch.fx.Node]) -> None:
     """Puts all nodes of `graph` into `order`, each linked anew once; moving
     them by `Node.append` one by one makes the keys by which nodes are compared
-    longer and longer (2.13, 2.15: torch.fx.Graph._root)."""
+    longer and longer."""
     end = graph._root
     for node in order:
         end.prepend(node)
 
 
 def forget_names(graph: torch.fx.Graph) -> None:
-    """Lets a graph without nodes name new ones as if it had had none (2.13,
-    2.15: torch.fx.Graph._graph_namespace)."""
+    """Lets a graph without nodes name new ones as if it had had none."""
     graph._graph_namespace = type(graph._graph_namespace)()
 
 
 def copy_names(graph: torch.fx.Graph) -> Any:
-    """Returns which names the nodes of a graph have had, for :func:`put_names`
-    (2.13, 2.15: torch.fx.Graph._graph_namespace)."""
+    """Returns which names the nodes of a graph have had, for :func:`put_names`."""
     copied = copy.copy(graph._graph_namespace)
     for name, value in vars(copied).items():
         setattr(copied, name, copy.copy(value))
@@ -353,37 +320,23 @@ def put_names(graph: torch.fx.Graph, names_before: Any) -> None:
     graph._graph_namespace = names_before
 
 
-def is_called_for_effects(target: Any) -> bool:
-    """Returns whether PyTorch keeps calls of `target` that nothing uses (2.13,
-    2.15: torch.fx.node._side_effectful_functions)."""
-    return target in names.called_for_effects
-
-
 def schema(overload: Any) -> Any:
-    """Returns the schema of an operator (2.13, 2.15:
-    torch._ops.OpOverload._schema)."""
+    """Returns the schema of an operator."""
     return overload._schema
 
 
 def storage_key(value: torch.Tensor) -> Optional[int]:
     """Returns a number that two live tensors share exactly when they share
     memory; None for a tensor without a storage of its own, as some subclasses
-    are (2.13, 2.15: torch.UntypedStorage._cdata)."""
+    are."""
     try:
         return value.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):
         return None
 
 
-def is_contiguous(value: torch.Tensor) -> bool:
-    """Returns whether `value` is known to be contiguous, without a guard on
-    symbolic sizes (2.13, 2.15:
-    torch._prims_common.is_contiguous_or_false)."""
-    return names.is_contiguous_or_false(value)
-
-
-def forget_shardings() -> None:
-    """Lets DTensor infer placements anew. What it has inferred holds on to the
-    device mesh of then, and to this process's rank in it (2.13:
-    torch.distributed.tensor.debug._clear_sharding_prop_cache)."""
-    names.clear_sharding_prop_cache()
+def storage_of(node: Any) -> Optional[int]:
+    """Returns the :func:`storage_key` of the tensor that a node of a graph
+    gives; None for anything else."""
+    value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+    return storage_key(value) if isinstance(value, torch.Tensor) else None

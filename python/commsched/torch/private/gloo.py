@@ -26,8 +26,7 @@ def carries_all() -> bool:
 
 
 def ranks_of_groups() -> list[list[int]]:
-    """Returns the ranks of each process group that this process is in (2.13,
-    2.15: torch.distributed.distributed_c10d._world)."""
+    """Returns the ranks of each process group that this process is in."""
     groups = names.world.pg_group_ranks.values()
     return [list(ranks) for ranks in groups]
 
@@ -41,8 +40,7 @@ def separate_group(
     is used once in a job, and no call lasts longer than `seconds`.
 
     `torch.distributed.new_group` counts the groups of all ranks, which may be
-    at different places of a program here (2.13, 2.15:
-    torch.distributed.distributed_c10d._new_process_group_helper).
+    at different places of a program here.
     """
     group, _ = names.new_process_group_helper(
         len(ranks),
@@ -75,9 +73,7 @@ def rest_at_exit() -> None:
     for it have gone on, and with it objects of Python. A thread that asks for
     the interpreter when that is ending is ended inside of C++, which aborts the
     process: "terminate called without an active exception". That happens to
-    any program that stops right after a collective, without CommSched too
-    (2.13, 2.15: ProcessGroupGloo::runLoop, AsyncWork; the name of the threads;
-    only where there is /proc).
+    any program that stops right after a collective, without CommSched too.
     """
     atexit.register(_rest)
 

@@ -40,6 +40,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "tree_map_only": "torch.utils._pytree.tree_map_only",
         "has_kernel_for_key": "torch._C._dispatch_has_kernel_for_dispatch_key",
         "is_contiguous_or_false": "torch._prims_common.is_contiguous_or_false",
+        "make_contiguous_strides_for": "torch._prims_common.make_contiguous_strides_for",
         "called_for_effects": "torch.fx.node._side_effectful_functions",
     },
     # Compiling them.

@@ -16,22 +16,6 @@ from torch import fx
 from commsched.torch.private import names, random_states
 
 
-def torch_partition(
-    joint: fx.GraphModule,
-    inputs: Any,
-    *,
-    num_fwd_outputs: int,
-    static_lifetime_input_indices: Optional[list[int]] = None,
-) -> tuple[fx.GraphModule, fx.GraphModule]:
-    """Partitions as PyTorch's compilers do."""
-    return names.min_cut(
-        joint,
-        inputs,
-        num_fwd_outputs=num_fwd_outputs,
-        static_lifetime_input_indices=static_lifetime_input_indices,
-    )
-
-
 def simplify(joint: fx.GraphModule) -> None:
     """Removes what is dead or there twice, as PyTorch's partitioner does."""
     joint.graph.eliminate_dead_code()
@@ -77,11 +61,6 @@ def is_number(node: Any) -> bool:
     return names.is_sym_node(node) and not (
         names.is_assert_only_symbool(node)
     )
-
-
-def is_opaque(node: fx.Node) -> bool:
-    """Returns whether `node` is an object such as a device mesh."""
-    return names.is_opaque_node(node)
 
 
 def extract(

@@ -31,14 +31,6 @@ class TensorShape(NamedTuple):
     shape: tuple
     dtype: Any
 
-    @property
-    def strides(self) -> tuple:
-        strides, size = [], 1
-        for length in reversed(self.shape):
-            strides.append(size)
-            size *= length
-        return tuple(reversed(strides))
-
 
 @dataclass(frozen=True)
 class Strategy:
@@ -86,7 +78,8 @@ def _mesh() -> Any:
 def _meta(tensor: TensorShape) -> Any:
     from torch import Size
 
-    return names.TensorMeta(Size(tensor.shape), tensor.strides, tensor.dtype)
+    strides = names.make_contiguous_strides_for(tensor.shape)
+    return names.TensorMeta(Size(tensor.shape), strides, tensor.dtype)
 
 
 def _map(function: Any, argument: Any) -> Any:

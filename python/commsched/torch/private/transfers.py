@@ -49,10 +49,3 @@ def is_on_accelerator(value: Any) -> bool:
         "cpu",
         "meta",
     )
-
-
-def is_dense(value: torch.Tensor) -> bool:
-    """Returns whether the elements of `value` are known to fill its memory
-    once, in whatever order of dimensions (2.13:
-    torch._prims_common.is_non_overlapping_and_dense_or_false)."""
-    return names.is_non_overlapping_and_dense_or_false(value)

@@ -11,15 +11,13 @@ that exist for their effects.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Iterable, Iterator, Optional
 
 import torch
 from torch import fx
 
-from commsched.torch.private import (
-    is_called_for_effects,
-    storage_key,
-)
+from commsched.torch.private import storage_key
 from commsched.torch.importer.aliases import (
     written_arguments,
     written_nodes,
@@ -38,7 +36,11 @@ from commsched.torch.importer.targets import (
     schema_of,
     transfer_kind,
 )
-from commsched.torch.private.names import HigherOrderOperator, OpOverload
+from commsched.torch.private.names import (
+    HigherOrderOperator,
+    OpOverload,
+    called_for_effects,
+)
 
 # Higher-order operators that write every tensor they are given.
 _WRITING = frozenset({"triton_kernel_wrapper_mutation"})
@@ -164,7 +166,6 @@ def started_by(wait: fx.Node) -> Optional[fx.Node]:
 
 
 def written_by(node: fx.Node) -> list[fx.Node]:
-    """Returns the nodes whose memory `node` writes."""
     if WRITES not in kinds(node):
         return []
     if is_transfer_wait(node.target):
@@ -241,7 +242,6 @@ class Storages:
 
 
 def tensors_of(value: Any) -> Iterator[torch.Tensor]:
-    """Yields the tensors of a value of `meta["val"]`."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -253,24 +253,14 @@ def tensors_of(value: Any) -> Iterator[torch.Tensor]:
 
 
 def is_start(node: fx.Node) -> bool:
-    """Returns whether `node` starts a collective."""
     return node.op == "call_function" and _starts(node.target)
 
 
 def _starts(target: Any) -> bool:
-    known = _known_starts.get(target)
-    if known is None:
-        known = communicates(target) and not is_wait(target)
-        if isinstance(target, OpOverload):
-            _known_starts[target] = known
-    return known
+    return communicates(target) and not is_wait(target)
 
-
-_known_starts: dict[OpOverload, bool] = {}
 
 # -- what kind of node it is -------------------------------------------------
-
-_known_kinds: dict[OpOverload, frozenset] = {}
 
 
 def is_effect(node: fx.Node) -> bool:
@@ -284,9 +274,7 @@ def kinds(node: fx.Node) -> frozenset:
     if node.op == "call_function" and isinstance(target, OpOverload):
         if is_transfer_wait(target):
             return frozenset({WRITES} if freed_by(node) else ())
-        known = _known_kinds.get(target)
-        if known is None:
-            known = _known_kinds[target] = _kinds_of_overload(target)
+        known = _kinds_of_overload(target)
         if RANDOM in known and not is_random(node):
             return known - {RANDOM}
         return known
@@ -299,11 +287,12 @@ def kinds(node: fx.Node) -> frozenset:
     found = set()
     if writes_by_convention(node):
         found.add(WRITES)
-    elif is_called_for_effects(target):
+    elif target in called_for_effects:
         found.add(EFFECT)
     return frozenset(found)
 
 
+@functools.lru_cache(maxsize=4096)
 def _kinds_of_overload(overload: OpOverload) -> frozenset:
     found = set()
     schema = schema_of(overload)
@@ -316,7 +305,7 @@ def _kinds_of_overload(overload: OpOverload) -> frozenset:
         if is_peer_to_peer(overload):
             found.add(PEER)
     elif WRITES not in found and (
-        not schema.returns or is_called_for_effects(overload)
+        not schema.returns or overload in called_for_effects
     ):
         found.add(EFFECT)
     return frozenset(found)

@@ -10,6 +10,7 @@ from typing import Optional
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
+from commsched.torch.private import names
 from commsched.torch.private import partition as private
 from commsched.torch.importer.aliases import is_view, written_nodes
 from commsched.torch.importer.compute import is_random
@@ -63,13 +64,13 @@ def split_joint(
         raise RewriteError(f"cannot split the graph: {error}") from error
     verify_halves(joint, forward, backward, num_fwd_outputs)
     forward, backward = private.finish(joint, forward, backward, numbers)
-    names: dict[str, str] = {}
+    converted: dict[str, str] = {}
     if partition.quantized:
-        names = quantize_saved(
+        converted = quantize_saved(
             forward, backward, partition.quantized, num_fwd_outputs
         )
     if partition.offloaded:
-        sent = [names.get(name, name) for name in partition.offloaded]
+        sent = [converted.get(name, name) for name in partition.offloaded]
         offload_saved(forward, backward, sent, num_fwd_outputs)
     return forward, backward
 
@@ -128,7 +129,8 @@ class _Saved:
         self._walk(outputs[num_fwd_outputs:])
         found = [node for node in joint.graph.nodes if node in self._saved]
         self.numbers = [n for n in found if private.is_number(n)]
-        self.opaque = [n for n in found if private.is_opaque(n)]
+        # Such as a device mesh.
+        self.opaque = [n for n in found if names.is_opaque_node(n)]
         apart = {*self.numbers, *self.opaque}
         self.tensors = [n for n in found if n not in apart]
 

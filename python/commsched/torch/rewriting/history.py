@@ -9,8 +9,8 @@ from typing import Iterable, Optional
 from torch import fx
 
 from commsched.torch.importer.aliases import is_composite
-from commsched.torch.importer.targets import bind, overload_of, schema_of
-from commsched.torch.importer.unsharded import storage_change
+from commsched.torch.importer.targets import overload_of, schema_of
+from commsched.torch.importer.unsharded import change_arguments, storage_change
 from commsched.torch.rewriting.dependences import (
     CHAINS,
     Storages,
@@ -95,7 +95,7 @@ class History:
                 fills.pop(key, None)
                 if storage_change(node) == "fsdp_copy":
                     # The contents are those of what is copied.
-                    source = _argument(node, 1)
+                    _, source = change_arguments(node)
                     fills[key] = source
                     keys = self.storages.of(source)
                     last[key] = last.get(keys[0]) if keys else None
@@ -113,9 +113,3 @@ def _only_aliases(node: fx.Node) -> bool:
         return False
     infos = [returned.alias_info for returned in schema_of(overload).returns]
     return bool(infos) and all(info is not None for info in infos)
-
-
-def _argument(node: fx.Node, index: int) -> fx.Node:
-    overload = overload_of(node.target)
-    name = schema_of(overload).arguments[index].name
-    return bind(overload, node)[name]

@@ -9,8 +9,12 @@ from typing import Any, Optional, Sequence, Union
 import torch
 from torch import fx
 
-from commsched.torch.private import is_contiguous
-from commsched.torch.private.names import FakeTensor, FakeTensorMode, tree_map
+from commsched.torch.private.names import (
+    FakeTensor,
+    FakeTensorMode,
+    is_contiguous_or_false,
+    tree_map,
+)
 from commsched.torch.rewriting.errors import RewriteError
 
 aten = torch.ops.aten
@@ -79,7 +83,7 @@ class NodeMaker:
     ) -> fx.Node:
         """Views `source`, or a contiguous copy of it, in another shape."""
         value = value_of(source)
-        contiguous = is_contiguous(value)
+        contiguous = is_contiguous_or_false(value)
         if contiguous and _is_same(shape, value.shape):
             return source
         if not contiguous:

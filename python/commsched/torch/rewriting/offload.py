@@ -14,15 +14,18 @@ reads until it is done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import fx
 
-from commsched.torch.private import is_contiguous, storage_key
+from commsched.torch.private import storage_of
 from commsched.torch.private import partition as private
 from commsched.torch.private import transfers
+from commsched.torch.private.names import (
+    is_contiguous_or_false,
+    is_non_overlapping_and_dense_or_false,
+)
 from commsched.torch.rewriting.saved import (
     Emitter,
     first_of,
@@ -75,26 +78,20 @@ def _held(forward: fx.GraphModule, outputs: list) -> dict[int, int]:
     held: dict[int, int] = {}
     inputs = forward.graph.find_nodes(op="placeholder")
     for node in (*inputs, *outputs):
-        for key in _storages(node):
+        key = storage_of(node)
+        if key is not None:
             held[key] = held.get(key, 0) + 1
     return held
-
-
-def _storages(node: Any) -> Iterator[int]:
-    value = node.meta.get("val") if isinstance(node, fx.Node) else None
-    key = storage_key(value) if isinstance(value, torch.Tensor) else None
-    if key is not None:
-        yield key
 
 
 def _is_movable(value: fx.Node, held: dict[int, int]) -> bool:
     tensor = value.meta.get("val")
     if not isinstance(tensor, torch.Tensor) or value.op == "placeholder":
         return False
-    if any(held[key] > 1 for key in _storages(value)):
+    if held.get(storage_of(value), 0) > 1:
         return False
-    return is_contiguous(tensor) or (
-        _has_known_layout(tensor) and transfers.is_dense(tensor)
+    return is_contiguous_or_false(tensor) or (
+        _has_known_layout(tensor) and is_non_overlapping_and_dense_or_false(tensor)
     )
 
 
@@ -123,7 +120,7 @@ def _bring_back(graph: fx.Graph, old: fx.Node, host: fx.Node) -> None:
         new = graph.placeholder(host.name)
     new.meta = dict(host.meta)
     layout = ()
-    if not is_contiguous(tensor):
+    if not is_contiguous_or_false(tensor):
         layout = (list(tensor.shape), list(tensor.stride()))
     with graph.inserting_before(first_of(graph, old.users)):
         emit = Emitter(graph, old)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Optional
 
 import torch
@@ -72,12 +72,9 @@ class Partition:
         return json.dumps(
             {
                 "version": _VERSION,
-                "saved": list(self.saved),
-                "quantized": [
-                    [each.name, each.element, each.scaled]
-                    for each in self.quantized
-                ],
-                "offloaded": list(self.offloaded),
+                "saved": self.saved,
+                "quantized": [astuple(each) for each in self.quantized],
+                "offloaded": self.offloaded,
             },
             separators=(",", ":"),
         )

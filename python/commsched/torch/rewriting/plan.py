@@ -119,20 +119,10 @@ class Plan:
                     else {"bucket": entry[0], "stage": entry[1]}
                     for entry in self.order
                 ],
-                "buckets": [
-                    {
-                        "kind": bucket.kind,
-                        "mode": bucket.mode,
-                        "starts": list(bucket.starts),
-                        "waits": list(bucket.waits),
-                        "bytes": bucket.bytes,
-                        "absorbed_casts": list(bucket.absorbed_casts),
-                    }
-                    for bucket in self.buckets
-                ],
-                "replacements": [list(pair) for pair in self.replacements],
-                "removed": list(self.removed),
-                "into": [list(item) for item in self.into],
+                "buckets": [dataclasses.asdict(b) for b in self.buckets],
+                "replacements": self.replacements,
+                "removed": self.removed,
+                "into": self.into,
             },
             separators=(",", ":"),
         )

@@ -14,9 +14,8 @@ from commsched.torch.importer.targets import (
     bind,
     is_wait,
     overload_of,
-    schema_of,
 )
-from commsched.torch.importer.unsharded import storage_change
+from commsched.torch.importer.unsharded import change_arguments, storage_change
 from commsched.torch.rewriting.dependences import started_by, tensors_of
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.nodes import NodeMaker, value_of
@@ -79,12 +78,11 @@ def forwarded_reads(
     early: dict[fx.Node, list[fx.Node]] = {}
     views: dict[fx.Node, tuple] = {}
     for node in removed:
-        contents[_storage_argument(node, 0)] = None
+        contents[change_arguments(node)[0]] = None
     for node in nodes:
         if node in gone:
             if storage_change(node) == "fsdp_copy":
-                param = _storage_argument(node, 0)
-                source = _storage_argument(node, 1)
+                param, source = change_arguments(node)
                 contents[param] = source
                 for view in early.pop(param, ()):
                     views[view] = (param, source)
@@ -110,12 +108,6 @@ def forwarded_reads(
         raise RewriteError(
             f"'{users[0].name}' uses '{param.name}', which is never filled"
         )
-
-
-def _storage_argument(node: fx.Node, index: int) -> fx.Node:
-    overload = overload_of(node.target)
-    bound = bind(overload, node)
-    return bound[schema_of(overload).arguments[index].name]
 
 
 def shares_storage(node: fx.Node, other: fx.Node) -> bool:

@@ -55,7 +55,6 @@ class Rewriter:
         self._stages: dict[tuple, list] = {}
 
     def run(self) -> None:
-        """Rewrites and verifies."""
         self._replace_values()
         memory = memory_dependences(
             node for node in self._nodes if node not in self._gone

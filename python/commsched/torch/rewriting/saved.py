@@ -42,7 +42,6 @@ def last_use(value: fx.Node) -> fx.Node:
 
 
 def first_of(graph: fx.Graph, users: Collection[fx.Node]) -> fx.Node:
-    """Returns the first of `users` in the order of `graph`."""
     return next(node for node in graph.nodes if node in users)
 
 

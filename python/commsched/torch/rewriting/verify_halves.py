@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
@@ -21,7 +20,7 @@ from commsched.torch.importer.aliases import (
     written_nodes,
 )
 from commsched.torch.importer.compute import is_random
-from commsched.torch.private import storage_key
+from commsched.torch.private import storage_of
 from commsched.torch.private.names import HigherOrderOperator, OpOverload
 from commsched.torch.rewriting.errors import RewriteError
 
@@ -78,7 +77,6 @@ def verify_halves(
 
 
 def writes(node: fx.Node) -> bool:
-    """Returns whether `node` writes memory that it is given."""
     return isinstance(node.target, OpOverload) and bool(
         written_arguments(node.target)
     )
@@ -192,25 +190,18 @@ def _check_writes(forward: fx.Graph, saved: Iterable[Any]) -> None:
     """Checks that the forward does not write what it saves of its inputs: the
     backward would see what was written."""
     held = {
-        storage: node
+        storage_of(node): node
         for node in saved
         if isinstance(node, fx.Node) and not _has_effects(node)
-        for storage in _storages(node)
     }
+    held.pop(None, None)
     for node in forward.nodes:
         if node.op != "call_function" or not _has_effects(node):
             continue
         for written in written_nodes(node) if writes(node) else ():
-            for storage in _storages(written):
-                if storage in held:
-                    raise RewriteError(
-                        f"'{node.name}' writes '{written.name}' after "
-                        f"'{held[storage].name}', which shares its memory, "
-                        "was saved"
-                    )
-
-
-def _storages(node: fx.Node) -> list[int]:
-    value = node.meta.get("val")
-    key = storage_key(value) if isinstance(value, torch.Tensor) else None
-    return [] if key is None else [key]
+            shown = held.get(storage_of(written))
+            if shown is not None:
+                raise RewriteError(
+                    f"'{node.name}' writes '{written.name}' after "
+                    f"'{shown.name}', which shares its memory, was saved"
+                )

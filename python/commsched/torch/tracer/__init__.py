@@ -3,6 +3,6 @@
 `commsched.torch.trace`.
 
 `mesh` makes ranks that are not there, `capture` traces the joint graph on fake
-tensors, `partition` cuts it into forward and backward, `optimizer` makes the
-graph of the optimizer, and `links` says how the graphs feed each other.
+tensors, `partition` cuts it into forward and backward, and `optimizer` makes
+the graph of the optimizer.
 """

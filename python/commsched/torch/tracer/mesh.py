@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
-from commsched.torch.private import forget_shardings
-from commsched.torch.private.names import FakeStore
+from commsched.torch.private.names import FakeStore, clear_sharding_prop_cache
 
 
 @contextlib.contextmanager
@@ -36,4 +35,5 @@ def fake_mesh(sizes: Mapping[str, int], rank: int = 0) -> Iterator[DeviceMesh]:
         )
     finally:
         dist.destroy_process_group()
-        forget_shardings()
+        # What DTensor has inferred holds on to the mesh, and to this rank in it.
+        clear_sharding_prop_cache()
