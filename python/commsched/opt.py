@@ -363,12 +363,8 @@ def _report_flag(folder: pathlib.Path, when: str) -> str:
 
 
 def _both_reports(folder: pathlib.Path) -> Reports:
-    return Reports(
-        _read_reports(folder / "before.report"),
-        _read_reports(folder / "after.report"),
-    )
+    def read(when: str) -> dict:
+        lines = (folder / f"{when}.report").read_text("utf-8").splitlines()
+        return {report["function"]: report for report in map(json.loads, lines)}
 
-
-def _read_reports(path: pathlib.Path) -> dict:
-    reports = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {report["function"]: report for report in reports}
+    return Reports(read("before"), read("after"))

@@ -9,7 +9,7 @@ import pytest
 
 from commsched.profile.__main__ import main, read_trace
 from commsched.profile.exposure import measure_all, median_exposures
-from commsched.profile.kinds import kind_of
+from commsched.profile.kineto import kind_of
 from commsched.profile.report import exposure_report, exposure_text
 from profile_traces import Rank
 

@@ -9,7 +9,7 @@ import pytest
 from commsched.profile import tax
 from commsched.profile.__main__ import main
 from commsched.profile.activities import Activity
-from commsched.profile.inflight import InFlight
+from commsched.profile.matching import InFlight
 from commsched.profile.predictions import predict
 from test_profile_traces import complete, write
 

@@ -70,8 +70,9 @@ def schedule(lowered: jax.stages.Lowered, **options: Any) -> Scheduled:
         module = private.module_of(lowered)
         text = module_text(module)
         with run_errors():
-            scheduled = schedule_text(text, settings)
-        if not scheduled.after:
+            scheduled = _schedule_text(text, settings)
+        reports = scheduled.reports
+        if not reports.after:
             note = Report({}, {}, time.perf_counter() - start, NO_COLLECTIVES)
             return Scheduled(lowered, note)
         result = private.parse_like(module, scheduled.text)
@@ -83,18 +84,8 @@ def schedule(lowered: jax.stages.Lowered, **options: Any) -> Scheduled:
             f"jaxlib does not read the scheduled module: {error}"
         ) from error
     seconds = time.perf_counter() - start
-    report = Report(scheduled.before, scheduled.after, seconds)
+    report = Report(*reports, seconds)
     return Scheduled(result, report)
-
-
-@dataclasses.dataclass(frozen=True)
-class ScheduledText:
-    """A scheduled module as text, and the reports of functions that
-    communicate."""
-
-    text: str
-    before: dict
-    after: dict
 
 
 def module_text(module: Any, locations: bool = True) -> str:
@@ -105,9 +96,10 @@ def module_text(module: Any, locations: bool = True) -> str:
     )
 
 
-def schedule_text(text: str, options: Options) -> ScheduledText:
-    """Schedules a StableHLO module in generic form. Raises what
-    :func:`commsched.opt.run_reports` does."""
+def _schedule_text(text: str, options: Options) -> opt.ReportedText:
+    """Schedules a StableHLO module in generic form; the reports are those of
+    functions that communicate. Raises what :func:`commsched.opt.run_reports`
+    does."""
     run = opt.run_reports(
         text,
         options.pipeline_flag(),
@@ -121,9 +113,8 @@ def schedule_text(text: str, options: Options) -> ScheduledText:
     )
     before = with_collectives(run.reports.before)
     after = run.reports.after
-    return ScheduledText(
-        run.text, before, {name: after[name] for name in before if name in after}
-    )
+    after = {name: after[name] for name in before if name in after}
+    return opt.ReportedText(run.text, opt.Reports(before, after))
 
 
 def _kind(value: Any) -> str:
