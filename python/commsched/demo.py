@@ -71,7 +71,6 @@ def costs(args) -> str:
 
 
 def report(args, step: pathlib.Path, *passes: str) -> dict[str, dict]:
-    """The reports after passes, by function."""
     flags = [costs(args), *passes, "commsched-report{format=json}"]
     reports = map(json.loads, run_passes(step, flags).splitlines())
     found = {one["function"]: one for one in reports}

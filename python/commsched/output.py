@@ -29,7 +29,6 @@ def positive(text: str) -> int:
 
 
 def add_output_argument(parser: argparse.ArgumentParser) -> None:
-    """Adds the option `--output`."""
     parser.add_argument(
         "-o",
         "--output",

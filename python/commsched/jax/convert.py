@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from commsched import opt
 from commsched.forms import Form, form_of

@@ -137,7 +137,6 @@ def _share_out(gaps: list, collectives: list[Activity]) -> tuple[list, list]:
 
 
 def _first_after(gaps: list, time: int) -> int:
-    """The first gap that ends after `time`."""
     return bisect_right(gaps, time, key=lambda gap: gap[1])
 
 

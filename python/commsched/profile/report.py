@@ -122,7 +122,6 @@ def _listed(names: list[str]) -> str:
 
 
 def costs_text(report: dict[str, Any]) -> str:
-    """The report of costs as tables."""
     step, matched = report["step"], report["matched"]
     unknown = report["not_in_program"]
     parts = [
@@ -176,7 +175,6 @@ def costs_text(report: dict[str, Any]) -> str:
 
 
 def exposure_text(report: dict[str, Any]) -> str:
-    """The report of the exposure as tables."""
     rows = [["step", "computation", "communication", "exposed",
              "of it no collective"],
             [format_time(report[key]) for key in (

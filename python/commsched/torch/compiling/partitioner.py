@@ -249,7 +249,6 @@ def _warn_of_excess(run: opt.ProgramRun, options: Options) -> None:
 
 
 def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
-    """Returns the passes that partition."""
     if options.fits_memory:
         return (options.pipeline_flag(**fit_settings(options, can_offload)),)
     settings: dict[str, object] = {

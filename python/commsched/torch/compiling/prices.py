@@ -125,8 +125,6 @@ def preset_of(name: str) -> Prices:
 
 
 class _Table:
-    """The table of one job, found or made."""
-
     def __init__(self, job: Job, measure: str, node_size: int, timeout: float):
         self._job = job
         self._groups = [g for g in gloo.ranks_of_groups() if len(g) > 1]

@@ -82,7 +82,6 @@ class Job:
         self._request(key, lambda s: s.set(self._prefix + key, value))
 
     def add(self, key: str, amount: int) -> int:
-        """Adds to the counter `key`, and returns it."""
         return self._request(key, lambda s: s.add(self._prefix + key, amount))
 
     def _request(self, key: str, ask: Callable[[Any], Result]) -> Result:

@@ -136,7 +136,6 @@ class Converter:
         return self.numbers_of(node.all_input_nodes)
 
     def numbers_of(self, argument: Any) -> list[ir.Value]:
-        """As `numbers`, of the nodes in an argument."""
         found = {
             value.ref: value
             for source in nodes_in(argument)

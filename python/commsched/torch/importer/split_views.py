@@ -149,7 +149,6 @@ def _factors(axes, operand, before, result, after) -> tuple[dict, dict]:
 
 
 def expand_axes(operand: Sequence[int], result: Sequence[int]) -> SplitAxes:
-    """Returns the axes of a broadcast."""
     axes = SplitAxes([operand], [result])
     shift = len(result) - len(operand)
     for dim, size in enumerate(result):

@@ -175,7 +175,6 @@ class StandIns:
                 self._share(side.symbols, rows - side.known)
 
     def _side(self, node: Any, splits: Any) -> _Side:
-        """Returns how the rows of `node` are split."""
         value = getattr(node, "meta", {}).get("val")
         rows = None
         if isinstance(value, torch.Tensor) and value.dim():

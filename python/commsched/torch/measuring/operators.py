@@ -163,8 +163,6 @@ def _is_view(node: fx.Node, result: Any, arguments: Any) -> bool:
 
 
 class _Timer(fx.Interpreter):
-    """Runs a graph on made-up inputs and times its nodes."""
-
     def __init__(
         self,
         gm: fx.GraphModule,

@@ -321,7 +321,6 @@ def put_names(graph: torch.fx.Graph, names_before: Any) -> None:
 
 
 def schema(overload: Any) -> Any:
-    """Returns the schema of an operator."""
     return overload._schema
 
 

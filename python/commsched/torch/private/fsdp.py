@@ -313,7 +313,6 @@ def take_accumulation_hooks(parameter: nn.Parameter) -> tuple[dict, dict]:
 
 
 def has_forward_hooks(module: nn.Module) -> bool:
-    """Whether a module has hooks of its own before or after its forward."""
     hooks = (*module._forward_pre_hooks.values(), *module._forward_hooks.values())
     return not all(map(_is_of_fsdp, hooks))
 

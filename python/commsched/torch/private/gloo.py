@@ -26,7 +26,6 @@ def carries_all() -> bool:
 
 
 def ranks_of_groups() -> list[list[int]]:
-    """Returns the ranks of each process group that this process is in."""
     groups = names.world.pg_group_ranks.values()
     return [list(ranks) for ranks in groups]
 

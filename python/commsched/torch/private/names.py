@@ -264,7 +264,6 @@ def _member(value: Any, name: str, path: str) -> Any:
 
 
 def paths(group: str) -> tuple[str, ...]:
-    """Returns the paths of all that `group` needs."""
     return (*IMPORTED.get(group, {}).values(), *USED.get(group, ()))
 
 

@@ -49,7 +49,6 @@ def refusal(joint: fx.GraphModule) -> Optional[str]:
 
 
 def is_backward_input(node: fx.Node) -> bool:
-    """Returns whether `node` is an input of the backward alone."""
     return names.is_tangent(node) or (
         names.is_bwd_seed_offset(node)
     )

@@ -16,8 +16,6 @@ from commsched.torch.private import names
 
 
 class Operators(NamedTuple):
-    """The operators of transfers."""
-
     offload: Any
     reload: Any
     wait: Any

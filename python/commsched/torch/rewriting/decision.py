@@ -82,7 +82,6 @@ class _Reader:
     # -- operations ----------------------------------------------------------
 
     def _one(self, name: str) -> Any:
-        """Returns the operation of that name before."""
         if name not in self._old:
             raise PlanError(
                 f"'{name}' is not an operation of function "
@@ -147,7 +146,6 @@ class _Reader:
     # -- buckets -------------------------------------------------------------
 
     def _add_bucket(self, start: Any) -> None:
-        """Adds the bucket that `start` starts."""
         names = [members[0] for members in start.origin]
         self._check_members(start, names)
         number = len(self._buckets)

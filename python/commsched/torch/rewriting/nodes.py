@@ -103,7 +103,6 @@ class NodeMaker:
         )
 
     def size(self, source: fx.Node, dim: int) -> Size:
-        """Returns a size of `source`: a number, or a node for a symbol."""
         size = value_of(source).shape[dim]
         if isinstance(size, int):
             return size
@@ -112,7 +111,6 @@ class NodeMaker:
         )
 
     def product(self, sizes: Sequence[Size], like: fx.Node) -> Size:
-        """Returns the product of sizes."""
         result: Size = 1
         for size in sizes:
             if isinstance(result, int) and isinstance(size, int):

@@ -14,7 +14,6 @@ For f64, the scale and the products are f64.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import fx

@@ -24,7 +24,6 @@ def place_of(
 
 
 def last_use(value: fx.Node) -> fx.Node:
-    """Returns the last node but the output that uses `value` or a view."""
     shown = {value}
     last = value
     graph = value.graph

@@ -408,7 +408,6 @@ def _writers(seen: Mapping) -> dict:
 
 
 def _count_waits(nodes: Iterable[fx.Node]) -> dict[fx.Node, list]:
-    """Returns the waits by the node that they wait for."""
     found: dict[fx.Node, list] = {}
     for node in nodes:
         if node.op == "call_function" and is_wait(node.target):
