@@ -8,13 +8,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ExposureCause;
-using schedule::ExposureMove;
-using schedule::ExposureReason;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 /// Returns the text of the move, as the subject of a sentence.
 static std::string describeMove(const ExposureReason &reason,

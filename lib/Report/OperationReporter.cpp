@@ -21,13 +21,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ExposureOptions;
-using schedule::ExposureReason;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Problem;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Operations of a block

@@ -14,14 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::CyclicOrder;
-using schedule::CyclicProblem;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::PeriodBound;
-using schedule::PeriodTimeline;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

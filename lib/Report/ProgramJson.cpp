@@ -16,11 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Buffer;
-using schedule::BufferId;
-using schedule::DependenceEnd;
-using schedule::NodeId;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 /// The version of the format.
 static constexpr int64_t programVersion = 1;

@@ -14,13 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BufferId;
-using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Problem;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Names

@@ -19,10 +19,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BufferId;
-using schedule::LowerBound;
-using schedule::Problem;
-using schedule::TightLowerBound;
+using namespace mlir::commsched::schedule;
 namespace json = llvm::json;
 
 int64_t StepReport::countRuns(bool areTransfers) const {

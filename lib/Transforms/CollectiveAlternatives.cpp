@@ -6,10 +6,8 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
 using cost::CollectiveQuery;
-using schedule::NodeId;
-using schedule::Problem;
-using schedule::StreamId;
 
 CollectiveAlternatives::CollectiveAlternatives(
     const Problem &problem, function_ref<Operation *(NodeId)> getOperation,

@@ -18,16 +18,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::CollectiveMoves;
-using schedule::Exposure;
-using schedule::ExposureWalk;
-using schedule::IterativeReordering;
-using schedule::IterativeReorderingOptions;
-using schedule::MoveLimit;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::PeakMemoryChoice;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Report of the moves

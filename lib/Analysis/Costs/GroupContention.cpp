@@ -10,9 +10,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Contention;
-using schedule::NodeId;
-using schedule::StreamId;
+using namespace mlir::commsched::schedule;
 
 std::string mlir::commsched::explainUnknownGroup(Attribute key) {
   std::string text;

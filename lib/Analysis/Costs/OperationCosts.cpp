@@ -22,7 +22,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-using cost::CollectiveCost;
 using cost::CollectiveQuery;
 using cost::ElementKind;
 
@@ -82,11 +81,6 @@ static bool onlyAllocatesOrFrees(Operation *op) {
 // OperationCosts
 //===----------------------------------------------------------------------===//
 
-static CollectiveCost makeCollectiveCost(const cost::Target &target,
-                                         const cost::MeasuredTable *profile) {
-  return profile ? CollectiveCost(target, *profile) : CollectiveCost(target);
-}
-
 static int32_t findSlackPercent(const cost::Target &target,
                                 const cost::MeasuredTable *profile) {
   if (target.slackPercent >= 0)
@@ -99,7 +93,8 @@ OperationCosts::OperationCosts(const cost::Target &target,
                                const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
     : target(target), slackPercent(findSlackPercent(target, profile)),
-      collectiveCost(makeCollectiveCost(target, profile)),
+      collectiveCost(profile ? cost::CollectiveCost(target, *profile)
+                             : cost::CollectiveCost(target)),
       operations(profile ? profile->getOperations() : nullptr),
       products(profile ? profile->getProducts() : cost::MeasuredProducts()),
       symbolTables(symbolTables) {

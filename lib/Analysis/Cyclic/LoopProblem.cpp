@@ -14,20 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Buffer;
-using schedule::BufferId;
-using schedule::CarriedDependence;
-using schedule::CarriedUse;
-using schedule::CyclicOrder;
-using schedule::CyclicProblem;
-using schedule::DependenceEnd;
-using schedule::DependenceKind;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::PeriodBound;
-using schedule::PeriodBoundKind;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 /// Returns how many iterations later than the next a value is used at most,
 /// since arguments are yielded as others. None, after a call of `decline`, if

@@ -13,12 +13,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::DependenceKind;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Problem;
-using schedule::StreamId;
+using namespace mlir::commsched::schedule;
 
 namespace mlir::commsched {
 

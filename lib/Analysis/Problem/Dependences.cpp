@@ -11,9 +11,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::DependenceKind;
-using schedule::NodeId;
-using schedule::noNode;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Memory

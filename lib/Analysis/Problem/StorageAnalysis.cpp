@@ -15,10 +15,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 /// The function whose entry block `argument` belongs to, or null.
 static FunctionOpInterface getFunction(BlockArgument argument) {

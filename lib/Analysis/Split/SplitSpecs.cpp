@@ -9,10 +9,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BufferId;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::SplitSpec;
+using namespace mlir::commsched::schedule;
 
 SplitSpecs::SplitSpecs(Block &block, const BlockProblem &problem,
                        OperationCosts &costs)

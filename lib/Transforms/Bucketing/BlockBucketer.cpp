@@ -14,15 +14,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Bucket;
-using schedule::BucketAssignment;
-using schedule::ContractedGraph;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::Order;
-using schedule::Problem;
-using schedule::StepSchedule;
-using schedule::UnbucketedReason;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

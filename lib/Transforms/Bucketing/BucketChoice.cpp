@@ -10,16 +10,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Bucket;
-using schedule::BucketBuffers;
-using schedule::BucketCandidate;
-using schedule::BucketCost;
-using schedule::BucketedProblem;
-using schedule::Bucketing;
-using schedule::BucketPlacement;
-using schedule::NodeId;
-using schedule::Order;
-using schedule::StepSchedule;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Prices

@@ -9,11 +9,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::NodeId;
-using schedule::Problem;
-using schedule::ResultReuse;
-using schedule::ReuseCandidates;
-using schedule::ReuseDecision;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

@@ -21,13 +21,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::DependenceEnd;
-using schedule::GroupConflict;
-using schedule::GroupedOrder;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::Problem;
-using schedule::SoftConstraints;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Groups of operations around collectives

@@ -21,13 +21,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::DependenceEnd;
-using schedule::ListScheduler;
-using schedule::ListSchedulerOptions;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::Positions;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Application of the list scheduler

@@ -15,15 +15,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ConvexSet;
-using schedule::DependenceEnd;
-using schedule::DependenceKind;
-using schedule::GroupedOrder;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noLabel;
-using schedule::Problem;
-using schedule::SoftConstraints;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Collection of marks

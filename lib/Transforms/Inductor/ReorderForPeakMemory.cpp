@@ -14,10 +14,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::PeakMemoryCandidate;
-using schedule::PeakMemoryChoice;
-using schedule::PeakMemoryMethod;
-using schedule::peakMemorySorts;
+using namespace mlir::commsched::schedule;
 
 /// All blocks of the body of `function`, and those inside it that hold
 /// collectives; inner ones first.

@@ -21,10 +21,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Interleaving;
-using schedule::NodeId;
-using schedule::Problem;
-using schedule::ProgramSequence;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // The function of both

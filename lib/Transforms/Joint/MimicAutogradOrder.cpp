@@ -17,9 +17,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::NodeId;
-using schedule::Order;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 /// The first operation of `block`, its terminator aside, that uses a tangent,
 /// itself or in a region; null if there is none.

@@ -7,10 +7,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BucketedProblem;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::Order;
+using namespace mlir::commsched::schedule;
 
 /// The operations of the nodes of a merged program that are of a bucket.
 using OperationsOfNodes = DenseMap<NodeId, SmallVector<Operation *, 2>>;

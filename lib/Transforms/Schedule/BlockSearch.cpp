@@ -16,13 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Gain;
-using schedule::Order;
-using schedule::Problem;
-using schedule::ReservedMemory;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Merging

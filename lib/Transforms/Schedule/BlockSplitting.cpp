@@ -7,9 +7,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Gain;
-using schedule::StepSchedule;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 /// Why nothing in the block is split; none if it may be. Looks at the block
 /// once, while it is as it was read.

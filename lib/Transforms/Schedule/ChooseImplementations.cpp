@@ -17,9 +17,7 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ImplementationSchedule;
-using schedule::NodeId;
-using schedule::Problem;
+using namespace mlir::commsched::schedule;
 
 namespace {
 

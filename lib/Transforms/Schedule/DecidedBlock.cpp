@@ -11,18 +11,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BufferId;
-using schedule::ExposureCause;
-using schedule::ExposureReason;
-using schedule::Gain;
-using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Order;
-using schedule::Problem;
-using schedule::ScheduleOrigin;
-using schedule::StepSchedule;
+using namespace mlir::commsched::schedule;
 
 //===----------------------------------------------------------------------===//
 // Remarks

@@ -10,9 +10,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Bucket;
-using schedule::Order;
-using schedule::StepSchedulerOptions;
+using namespace mlir::commsched::schedule;
 
 /// The sizes of buckets that are tried, in percent of what saturates a group or
 /// of all that may travel together.

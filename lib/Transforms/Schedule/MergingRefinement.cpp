@@ -13,12 +13,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Bucket;
-using schedule::BucketedProblem;
-using schedule::NodeId;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 /// The most operations of all sketches of one refinement together; and of one
 /// that begins with what a refinement for another limit has made.

@@ -10,15 +10,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Bucket;
-using schedule::completeOrder;
-using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::Order;
-using schedule::Problem;
-using schedule::ScheduleOrigin;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
+using namespace mlir::commsched::schedule;
 
 Result<StepSchedule>
 mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,

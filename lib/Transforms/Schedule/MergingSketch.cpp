@@ -13,14 +13,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BucketedProblem;
-using schedule::completeOrder;
-using schedule::NodeId;
-using schedule::noNode;
-using schedule::Order;
-using schedule::Problem;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
+using namespace mlir::commsched::schedule;
 
 /// An order of the merged program with what is not merged in that order of the
 /// program, as far as buckets allow.

@@ -11,14 +11,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::ExposureReason;
-using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::Order;
-using schedule::Problem;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
-using schedule::Timeline;
+using namespace mlir::commsched::schedule;
 
 void PricedBlock::remarkAssumptions() {
   if (areRemarksEnabled(function))

@@ -18,11 +18,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::RegionSketch;
-using schedule::SplitProblem;
-using schedule::SplitSpec;
-using schedule::StepSchedule;
-using schedule::StepSchedulerOptions;
+using namespace mlir::commsched::schedule;
 
 SplitChooser::SplitChooser(Block &block, const BlockProblem &problem,
                            OperationCosts &costs,
