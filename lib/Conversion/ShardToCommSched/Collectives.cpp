@@ -10,18 +10,19 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::shardconversion;
 
-/// Replaces `op` by a start on `group` that sends `input`, with its wait; by
+/// Replaces `op` by a start on its group that sends `input`, with its wait; by
 /// `input` where there is one device. `arguments` are those of the start's
 /// builder behind the group.
 template <typename StartT, typename... Args>
 static LogicalResult replaceByStart(Operation *op, Context &context,
-                                    const DeviceGroup &group, Type delivered,
-                                    Value input, Args &&...arguments) {
-  if (group.size == 1)
+                                    Type delivered, Value input,
+                                    Args &&...arguments) {
+  if (context.group.size == 1)
     return replace(op, input, context);
-  Operation *wait = createStartAndWait<StartT>(
-      op, context, getFutureOf(delivered), input,
-      context.groups.getSymbol(group), std::forward<Args>(arguments)...);
+  Operation *wait =
+      createStartAndWait<StartT>(op, context, getFutureOf(delivered), input,
+                                 context.groups.getSymbol(context.group),
+                                 std::forward<Args>(arguments)...);
   return replace(op, wait->getResult(0), context);
 }
 
@@ -31,19 +32,15 @@ static LogicalResult replaceByStart(Operation *op, Context &context,
 
 /// Concatenates on every device.
 template <typename OpT>
-static LogicalResult convertGather(OpT op, const DeviceGroup &group,
-                                   Context &context) {
-  return replaceByStart<AllGatherOp>(
-      op, context, group, op.getType(), op.getInput(),
-      op.getGatherAxis().getSExtValue(), /*into=*/ValueRange());
+static LogicalResult convertGather(OpT op, Context &context) {
+  return replaceByStart<AllGatherOp>(op, context, op.getType(), op.getInput(),
+                                     op.getGatherAxis().getSExtValue(),
+                                     /*into=*/ValueRange());
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
-  return convertGather(op, *group, context);
+  return convertGather(op, context);
 }
 
 /// The result on other devices than the root is undefined, so they may have the
@@ -51,10 +48,9 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllGatherOp op,
 /// the root, which sets the pace, receives no more bytes than before.
 LogicalResult mlir::commsched::shardconversion::convert(shard::GatherOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group) || failed(getMember(op, "root", *group, op.getRoot())))
+  if (failed(getMember(op, "root", context.group, op.getRoot())))
     return failure();
-  return convertGather(op, *group, context);
+  return convertGather(op, context);
 }
 
 /// Whether `input` can be cut along `dim` into a part for each member.
@@ -74,15 +70,13 @@ static LogicalResult verifyParts(Operation *op, StringRef name, Value input,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
   int64_t splitDim = op.getSplitAxis().getSExtValue();
-  if (group->size > 1 &&
-      failed(verifyParts(op, "split_axis", op.getInput(), splitDim, *group)))
+  if (context.group.size > 1 &&
+      failed(verifyParts(op, "split_axis", op.getInput(), splitDim,
+                         context.group)))
     return failure();
   return replaceByStart<AllToAllOp>(
-      op, context, *group, op.getType(), op.getInput(), splitDim,
+      op, context, op.getType(), op.getInput(), splitDim,
       op.getConcatAxis().getSExtValue(), /*input_splits=*/DenseI64ArrayAttr(),
       /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange(),
       /*input_sizes=*/Value(), /*output_sizes=*/Value());
@@ -90,14 +84,11 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::AllToAllOp op,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
-  FailureOr<int64_t> root = getMember(op, "root", *group, op.getRoot());
+  FailureOr<int64_t> root = getMember(op, "root", context.group, op.getRoot());
   if (failed(root))
     return failure();
-  return replaceByStart<BroadcastOp>(op, context, *group, op.getType(),
-                                     op.getInput(), *root,
+  return replaceByStart<BroadcastOp>(op, context, op.getType(), op.getInput(),
+                                     *root,
                                      /*into=*/ValueRange());
 }
 
@@ -109,18 +100,15 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::BroadcastOp op,
 /// bisection bandwidth feels.
 LogicalResult mlir::commsched::shardconversion::convert(shard::ScatterOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
-  FailureOr<int64_t> root = getMember(op, "root", *group, op.getRoot());
+  FailureOr<int64_t> root = getMember(op, "root", context.group, op.getRoot());
   if (failed(root))
     return failure();
-  if (group->size == 1)
+  if (context.group.size == 1)
     return replace(op, op.getInput(), context);
   int64_t dim = op.getScatterAxis().getSExtValue();
   Operation *wait = createStartAndWait<AllToAllOp>(
       op, context, getFutureOf(op.getInput().getType()), op.getInput(),
-      context.groups.getSymbol(*group), dim, dim,
+      context.groups.getSymbol(context.group), dim, dim,
       /*input_splits=*/DenseI64ArrayAttr(),
       /*output_splits=*/DenseI64ArrayAttr(), /*into=*/ValueRange(),
       /*input_sizes=*/Value(), /*output_sizes=*/Value());
@@ -205,11 +193,10 @@ static Value castElements(Location location, Value input, Type target,
   return {};
 }
 
-/// The inputs of a reduction: its group, its kind, and the operand in the
-/// element type of the result, in which shard says to accumulate.
+/// The inputs of a reduction: its kind, and the operand in the element type of
+/// the result, in which shard says to accumulate.
 namespace {
 struct Reduction {
-  DeviceGroup group;
   ReductionKind kind;
   Value input;
 };
@@ -217,9 +204,6 @@ struct Reduction {
 
 template <typename OpT>
 static FailureOr<Reduction> prepare(OpT op, Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
   std::optional<ReductionKind> kind = convertKind(op.getReduction());
   if (!kind)
     return op.emitOpError("cannot be converted: a generic reduction does not "
@@ -232,14 +216,14 @@ static FailureOr<Reduction> prepare(OpT op, Context &context) {
            << cast<RankedTensorType>(op.getInput().getType()).getElementType()
            << " to " << result.getElementType()
            << ", the type in which to accumulate";
-  return Reduction{*group, *kind, input};
+  return Reduction{*kind, input};
 }
 
 static LogicalResult convertAllReduce(Operation *op, const Reduction &reduction,
                                       Context &context) {
-  return replaceByStart<AllReduceOp>(op, context, reduction.group,
-                                     reduction.input.getType(), reduction.input,
-                                     reduction.kind, /*into=*/ValueRange());
+  return replaceByStart<AllReduceOp>(op, context, reduction.input.getType(),
+                                     reduction.input, reduction.kind,
+                                     /*into=*/ValueRange());
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllReduceOp op,
@@ -257,7 +241,7 @@ LogicalResult mlir::commsched::shardconversion::convert(shard::ReduceOp op,
                                                         Context &context) {
   FailureOr<Reduction> reduction = prepare(op, context);
   if (failed(reduction) ||
-      failed(getMember(op, "root", reduction->group, op.getRoot())))
+      failed(getMember(op, "root", context.group, op.getRoot())))
     return failure();
   return convertAllReduce(op, *reduction, context);
 }
@@ -268,10 +252,10 @@ mlir::commsched::shardconversion::convert(shard::ReduceScatterOp op,
   FailureOr<Reduction> reduction = prepare(op, context);
   if (failed(reduction))
     return failure();
-  return replaceByStart<ReduceScatterOp>(
-      op, context, reduction->group, op.getType(), reduction->input,
-      reduction->kind, op.getScatterAxis().getSExtValue(),
-      /*into=*/ValueRange());
+  return replaceByStart<ReduceScatterOp>(op, context, op.getType(),
+                                         reduction->input, reduction->kind,
+                                         op.getScatterAxis().getSExtValue(),
+                                         /*into=*/ValueRange());
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,33 +265,29 @@ mlir::commsched::shardconversion::convert(shard::ReduceScatterOp op,
 /// The operand stands for the result, of which shard says only the type.
 LogicalResult mlir::commsched::shardconversion::convert(shard::SendOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
   FailureOr<int64_t> target =
-      getMember(op, "destination", *group, op.getDestination());
+      getMember(op, "destination", context.group, op.getDestination());
   if (failed(target))
     return failure();
-  createStartAndWait<SendOp>(op, context, FutureType::get(op.getContext(), {}),
-                             op.getInput(), context.groups.getSymbol(*group),
-                             *target, /*tag=*/IntegerAttr());
+  createStartAndWait<SendOp>(
+      op, context, FutureType::get(op.getContext(), {}), op.getInput(),
+      context.groups.getSymbol(context.group), *target, /*tag=*/IntegerAttr());
   return replace(op, op.getInput(), context);
 }
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::RecvOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
   if (!op.getSource())
     return op.emitOpError("cannot be converted: it receives from any device, "
                           "and 'commsched.recv' from one that it names");
-  FailureOr<int64_t> source = getMember(op, "source", *group, *op.getSource());
+  FailureOr<int64_t> source =
+      getMember(op, "source", context.group, *op.getSource());
   if (failed(source))
     return failure();
   Operation *wait = createStartAndWait<RecvOp>(
-      op, context, getFutureOf(op.getType()), context.groups.getSymbol(*group),
-      *source, /*tag=*/IntegerAttr(), /*into=*/ValueRange());
+      op, context, getFutureOf(op.getType()),
+      context.groups.getSymbol(context.group), *source, /*tag=*/IntegerAttr(),
+      /*into=*/ValueRange());
   return replace(op, wait->getResult(0), context);
 }
 
@@ -337,21 +317,19 @@ getShiftPairs(const DeviceGroup &group, unsigned position, int64_t offset,
 /// delivers zeros to them.
 LogicalResult mlir::commsched::shardconversion::convert(shard::ShiftOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
   // The verifier has seen that it is one of the axes.
   int64_t axis = op.getShiftAxis().getSExtValue();
-  unsigned position = llvm::find(group->axes, axis) - group->axes.begin();
+  unsigned position =
+      llvm::find(context.group.axes, axis) - context.group.axes.begin();
   int64_t offset = op.getOffset();
-  auto pairs = getShiftPairs(*group, position, offset, op.getRotate());
-  bool staysInPlace =
-      op.getRotate() ? offset % group->shape[position] == 0 : offset == 0;
+  auto pairs = getShiftPairs(context.group, position, offset, op.getRotate());
+  bool staysInPlace = op.getRotate()
+                          ? offset % context.group.shape[position] == 0
+                          : offset == 0;
   // If no device sends, the result is undefined everywhere.
   if (staysInPlace || pairs.empty())
     return replace(op, op.getInput(), context);
-  return replaceByStart<PermuteOp>(op, context, *group, op.getType(),
-                                   op.getInput(),
+  return replaceByStart<PermuteOp>(op, context, op.getType(), op.getInput(),
                                    getPairsAttr(op.getContext(), pairs),
                                    /*into=*/ValueRange());
 }

@@ -76,6 +76,9 @@ namespace mlir::commsched::shardconversion {
 struct Context {
   IRRewriter &rewriter;
   GridGroups &groups;
+  /// The devices among which the operation of static tensors that is converted
+  /// communicates. Those on indices and halos look theirs up themselves.
+  DeviceGroup group = {};
 };
 
 // Collectives.cpp
@@ -105,17 +108,7 @@ LogicalResult convert(shard::NeighborsLinearIndicesOp op, Context &context);
 /// Every operand and result that has a shape is a tensor of static shape.
 LogicalResult verifyStaticTensors(Operation *op);
 
-/// The devices among which `op` communicates, if its tensors are static.
-template <typename ShardOpT>
-FailureOr<DeviceGroup> getVerifiedGroup(ShardOpT op, Context &context) {
-  FailureOr<DeviceGroup> group =
-      context.groups.lookup(op, op.getGridAttr(), op.getGridAxes());
-  if (failed(group) || failed(verifyStaticTensors(op)))
-    return failure();
-  return group;
-}
-
-/// The place in `group` of the member that `op` calls `name` ("root"), whose
+/// The place in the group of the member that `op` calls `name` ("root"), whose
 /// coordinates must be constant and inside the group.
 FailureOr<int64_t> getMember(Operation *op, StringRef name,
                              const DeviceGroup &group,

@@ -24,14 +24,11 @@ static Value createRank(Location location, const DeviceGroup &group,
 
 LogicalResult mlir::commsched::shardconversion::convert(shard::AllSliceOp op,
                                                         Context &context) {
-  FailureOr<DeviceGroup> group = getVerifiedGroup(op, context);
-  if (failed(group))
-    return failure();
-  if (group->size == 1)
+  if (context.group.size == 1)
     return replace(op, op.getInput(), context);
   int64_t dim = op.getSliceAxis().getSExtValue();
   int64_t size = op.getType().getDimSize(dim);
-  Value rank = createRank(op.getLoc(), *group, context);
+  Value rank = createRank(op.getLoc(), context.group, context);
   Value offset = arith::MulIOp::create(
       context.rewriter, op.getLoc(), rank,
       createConstant(op.getLoc(), size, context.rewriter));

@@ -10,14 +10,12 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
-
-using namespace mlir;
-using namespace mlir::commsched;
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_CONVERTSHARDTOCOMMSCHED
@@ -120,15 +118,25 @@ DenseIntElementsAttr mlir::commsched::shardconversion::getPairsAttr(
 static LogicalResult convertOp(Operation *op,
                                shardconversion::Context &context) {
   context.rewriter.setInsertionPoint(op);
+  auto convertTyped = [&](auto typed) {
+    return shardconversion::convert(typed, context);
+  };
+  auto convertInGroup = [&](auto typed) -> LogicalResult {
+    FailureOr<DeviceGroup> group =
+        context.groups.lookup(op, typed.getGridAttr(), typed.getGridAxes());
+    if (failed(group) || failed(verifyStaticTensors(op)))
+      return failure();
+    context.group = std::move(*group);
+    return convertTyped(typed);
+  };
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<shard::AllGatherOp, shard::AllReduceOp, shard::AllSliceOp,
             shard::AllToAllOp, shard::BroadcastOp, shard::GatherOp,
-            shard::GridShapeOp, shard::NeighborsLinearIndicesOp,
-            shard::ProcessLinearIndexOp, shard::ProcessMultiIndexOp,
             shard::RecvOp, shard::ReduceOp, shard::ReduceScatterOp,
-            shard::ScatterOp, shard::SendOp, shard::ShiftOp,
-            shard::UpdateHaloOp>(
-          [&](auto typed) { return shardconversion::convert(typed, context); })
+            shard::ScatterOp, shard::SendOp, shard::ShiftOp>(convertInGroup)
+      .Case<shard::GridShapeOp, shard::NeighborsLinearIndicesOp,
+            shard::ProcessLinearIndexOp, shard::ProcessMultiIndexOp,
+            shard::UpdateHaloOp>(convertTyped)
       .Default([](Operation *other) {
         return other->emitOpError("has no counterpart in commsched");
       });
@@ -202,10 +210,7 @@ LogicalResult ConvertShardToCommSched::run() {
 
 /// The distance of two neighbours along `axis` in a row-major order.
 static int64_t getStride(ArrayRef<int64_t> shape, int64_t axis) {
-  int64_t stride = 1;
-  for (int64_t size : shape.drop_front(axis + 1))
-    stride *= size;
-  return stride;
+  return computeStrides(shape)[axis];
 }
 
 int64_t DeviceGroup::getWeight(unsigned position) const {
@@ -213,10 +218,7 @@ int64_t DeviceGroup::getWeight(unsigned position) const {
 }
 
 int64_t DeviceGroup::getLinearIndex(ArrayRef<int64_t> index) const {
-  int64_t linear = 0;
-  for (auto [size, coordinate] : llvm::zip_equal(shape, index))
-    linear = linear * size + coordinate;
-  return linear;
+  return linearize(index, computeStrides(shape));
 }
 
 //===----------------------------------------------------------------------===//
