@@ -60,16 +60,10 @@ static bool writes(Operation *user, Value value) {
   // A callee may write its arguments in place.
   if (isa<CallOpInterface>(user) && hasUnknownMemoryEffects(user))
     return true;
-  auto interface = dyn_cast<MemoryEffectOpInterface>(user);
-  if (!interface)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
-  return llvm::any_of(effects,
-                      [&](const MemoryEffects::EffectInstance &effect) {
-                        return effect.getValue() == value &&
-                               !isa<MemoryEffects::Read>(effect.getEffect());
-                      });
+  return llvm::any_of(getStatedEffects(user), [&](const auto &effect) {
+    return effect.getValue() == value &&
+           !isa<MemoryEffects::Read>(effect.getEffect());
+  });
 }
 
 /// Whether `user` may create an alias of its operand that `getAliasedValue`

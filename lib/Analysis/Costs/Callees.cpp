@@ -110,11 +110,7 @@ static Effects getEffects(Region &body) {
   auto isKnown = [&](Operation *op) {
     if (hasUnknownMemoryEffects(op))
       return false;
-    auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    if (interface)
-      interface.getEffects(effects);
-    return llvm::all_of(effects, [](const auto &effect) {
+    return llvm::all_of(getStatedEffects(op), [](const auto &effect) {
       return effect.getResource() == CommunicationResource::get();
     });
   };

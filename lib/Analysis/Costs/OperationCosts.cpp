@@ -8,6 +8,7 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
@@ -65,11 +66,7 @@ void OperationPrice::add(const OperationPrice &other) {
 /// True if the effects of `op` are known and say that it allocates or frees
 /// memory without reading or writing any.
 static bool onlyAllocatesOrFrees(Operation *op) {
-  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!interface)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
+  auto effects = getStatedEffects(op);
   return !effects.empty() &&
          llvm::all_of(effects, [](const MemoryEffects::EffectInstance &effect) {
            return isa<MemoryEffects::Allocate, MemoryEffects::Free>(

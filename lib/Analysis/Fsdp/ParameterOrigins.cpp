@@ -37,13 +37,8 @@ SmallVector<Value> mlir::commsched::getTensorInputs(Operation *op) {
 }
 
 static bool isRandom(Operation *op) {
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return llvm::any_of(instances, [](const auto &instance) {
-    return instance.getResource() == RandomStateResource::get();
+  return llvm::any_of(getStatedEffects(op), [](const auto &effect) {
+    return effect.getResource() == RandomStateResource::get();
   });
 }
 

@@ -48,18 +48,21 @@ bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
          !op->hasTrait<OpTrait::IsTerminator>();
 }
 
+SmallVector<MemoryEffects::EffectInstance>
+mlir::commsched::getStatedEffects(Operation *op) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  if (auto interface = dyn_cast<MemoryEffectOpInterface>(op))
+    interface.getEffects(effects);
+  return effects;
+}
+
 /// Whether `op` itself, apart from its regions, communicates or might.
 static bool isUnknown(Operation *op) {
   if (hasUnknownMemoryEffects(op) ||
       findCalleeEffects(op) == CalleeSummary::Effects::Communication)
     return true;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return llvm::any_of(instances, [](const auto &instance) {
-    return mayCommunicate(instance.getResource());
+  return llvm::any_of(getStatedEffects(op), [](const auto &effect) {
+    return mayCommunicate(effect.getResource());
   });
 }
 

@@ -215,12 +215,8 @@ void MemoryAccesses::visitEffects(Operation *op, const Visit &visit) {
       writeUses(visit);
     visit.report(accessAnywhere(/*isWrite=*/true));
   }
-  if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &instance : instances)
-      visitEffect(instance, visit);
-  }
+  for (const MemoryEffects::EffectInstance &effect : getStatedEffects(op))
+    visitEffect(effect, visit);
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
       visitEffects(&inner, visit);

@@ -8,6 +8,7 @@
 #include "../RuntimeTypes.h"
 #include "RuntimeCalls.h"
 
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -333,12 +334,7 @@ LogicalResult Converter::convert(rt::AccountOp op) {
 
 /// True if `op` reads or writes a buffer.
 static bool touchesBuffers(Operation *op) {
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return llvm::any_of(instances, [](const MemoryEffects::EffectInstance &it) {
+  return llvm::any_of(getStatedEffects(op), [](const auto &it) {
     return isa<MemoryEffects::Read, MemoryEffects::Write>(it.getEffect()) &&
            it.getValue() && isa<BaseMemRefType>(it.getValue().getType());
   });

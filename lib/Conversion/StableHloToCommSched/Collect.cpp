@@ -156,14 +156,10 @@ static bool mightCommunicate(Operation *call) {
       dyn_cast_if_present<BoolAttr>(getAttribute(call, hasSideEffectName));
   if (!hasSideEffect || !hasSideEffect.getValue())
     return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(call);
-  if (!effects)
-    return true;
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return getCommunicationEffect(call) != CommunicationEffect::None ||
-         llvm::any_of(instances, [](const auto &instance) {
-           return instance.getResource() == SideEffects::DefaultResource::get();
+  return !isa<MemoryEffectOpInterface>(call) ||
+         getCommunicationEffect(call) != CommunicationEffect::None ||
+         llvm::any_of(getStatedEffects(call), [](const auto &effect) {
+           return effect.getResource() == SideEffects::DefaultResource::get();
          });
 }
 

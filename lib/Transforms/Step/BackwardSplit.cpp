@@ -4,6 +4,7 @@
 
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "JoinedFunction.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -95,10 +96,8 @@ static Value findSharedWrite(Operation *op,
     for (OpOperand &operand : destinations.getDpsInitsMutable())
       if (isShared(operand.get()))
         return operand.get();
-  if (auto interface = dyn_cast<MemoryEffectOpInterface>(op)) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    interface.getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects)
+  if (isa<MemoryEffectOpInterface>(op)) {
+    for (const MemoryEffects::EffectInstance &effect : getStatedEffects(op))
       if (isa<MemoryEffects::Write, MemoryEffects::Free>(effect.getEffect()) &&
           effect.getValue() && isShared(effect.getValue()))
         return effect.getValue();

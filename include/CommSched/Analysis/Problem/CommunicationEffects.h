@@ -28,6 +28,9 @@ enum class CommunicationEffect {
   Unknown,
 };
 
+/// The effects that `op` itself states; none if it does not state any.
+SmallVector<MemoryEffects::EffectInstance> getStatedEffects(Operation *op);
+
 /// Whether `op` itself, apart from its regions, may access any memory, as it
 /// has no interface or trait that describes its effects.
 bool hasUnknownMemoryEffects(Operation *op);
