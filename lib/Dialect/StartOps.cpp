@@ -85,9 +85,9 @@ Attribute mlir::commsched::detail::sortPairs(ElementsAttr pairs) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-GroupOp
-mlir::commsched::detail::lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
-                                     SymbolTableCollection &symbolTables) {
+/// The group that `symbol` names, seen from `op`; null when there is none.
+static GroupOp lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
+                           SymbolTableCollection &symbolTables) {
   return symbolTables.lookupNearestSymbolFrom<GroupOp>(op, symbol);
 }
 

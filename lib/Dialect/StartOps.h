@@ -44,10 +44,6 @@ Attribute getBucketKeyWith(Operation *start, ArrayRef<Attribute> more);
 /// The rows of `pairs`, of a permute, in the order of their sources.
 Attribute sortPairs(ElementsAttr pairs);
 
-/// The group that `symbol` names, seen from `op`; null when there is none.
-GroupOp lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
-                    SymbolTableCollection &symbolTables);
-
 /// Like `lookupGroup`, but emits an error at `op` (C1).
 FailureOr<GroupOp> requireGroup(Operation *op, FlatSymbolRefAttr symbol,
                                 SymbolTableCollection &symbolTables);

@@ -23,7 +23,9 @@ using namespace mlir::bufferization;
 // Shared models
 //===----------------------------------------------------------------------===//
 
-bool mlir::commsched::detail::isElementwiseArithmetic(Operation *op) {
+/// True if `op` does arithmetic on the elements of its operands: it is
+/// elementwise, but neither a constant nor a conversion between types.
+static bool isElementwiseArithmetic(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() &&
          !op->hasTrait<OpTrait::ConstantLike>() && !isa<CastOpInterface>(op);
 }

@@ -19,10 +19,6 @@ void attachLinalgModels(MLIRContext *context);
 void attachTensorModels(MLIRContext *context);
 void attachTosaModels(MLIRContext *context);
 
-/// True if `op` does arithmetic on the elements of its operands: it is
-/// elementwise, but neither a constant nor a conversion between types.
-bool isElementwiseArithmetic(Operation *op);
-
 /// The arithmetic operations of one execution of `body`: those of the arith
 /// and math dialects and others like them, without conversions, constants and
 /// the arithmetic of indices.

@@ -41,6 +41,10 @@ protected:
 /// first. Linear in the operations.
 SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
 
+/// Calls `visit` for what `op` and the operations in its regions read of the
+/// block around it.
+void visitReads(Operation *op, function_ref<void(Value)> visit);
+
 /// Calls `rewrite`, which returns whether it changed its block, for one block
 /// after the other. Returns whether any changed, or the first failure.
 FailureOr<bool> rewriteBlocks(ArrayRef<Block *> blocks,

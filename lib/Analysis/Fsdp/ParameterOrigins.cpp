@@ -58,7 +58,8 @@ bool mlir::commsched::isLocalComputation(Operation *op) {
          !isRandom(op) && holdsOnlyNumbers(op);
 }
 
-bool mlir::commsched::mayDoArithmetic(Operation *op) {
+/// Whether `op`, a local computation, does arithmetic, or might.
+static bool mayDoArithmetic(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
     return false;
@@ -67,7 +68,9 @@ bool mlir::commsched::mayDoArithmetic(Operation *op) {
   return (flops ? *flops > 0 : op->getNumRegions() > 0) || cost.isExpensive();
 }
 
-bool mlir::commsched::isConcatenation(Operation *op, ArrayRef<Value> inputs) {
+/// Whether the only result of `op` has the shape of a concatenation of
+/// `inputs`: along one dimension the sizes add up, all others are equal.
+static bool isConcatenation(Operation *op, ArrayRef<Value> inputs) {
   if (op->getNumResults() != 1)
     return false;
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());

@@ -80,13 +80,6 @@ SmallVector<Value> getTensorInputs(Operation *op);
 /// `op`.
 bool isLocalComputation(Operation *op);
 
-/// Whether `op`, a local computation, does arithmetic, or might.
-bool mayDoArithmetic(Operation *op);
-
-/// Whether the only result of `op` has the shape of a concatenation of
-/// `inputs`: along one dimension the sizes add up, all others are equal.
-bool isConcatenation(Operation *op, ArrayRef<Value> inputs);
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_ANALYSIS_FSDP_PARAMETERORIGINS_H

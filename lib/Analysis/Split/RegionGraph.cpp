@@ -34,8 +34,8 @@ Value mlir::commsched::getViewedValue(Value value) {
   return value;
 }
 
-void mlir::commsched::forEachWritten(Operation *op,
-                                     function_ref<void(Value)> visit) {
+/// Calls `visit` with each operand that `op` writes in place.
+static void forEachWritten(Operation *op, function_ref<void(Value)> visit) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)
     return;

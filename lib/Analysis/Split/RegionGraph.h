@@ -21,9 +21,6 @@ namespace mlir::commsched {
 /// The value whose storage `value` is a view of, through views of views.
 Value getViewedValue(Value value);
 
-/// Calls `visit` with each operand that `op` writes in place.
-void forEachWritten(Operation *op, function_ref<void(Value)> visit);
-
 class RegionGraph {
 public:
   static constexpr int32_t none = -1;

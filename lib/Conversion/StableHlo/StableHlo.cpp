@@ -100,7 +100,9 @@ static constexpr NamedReduction reductions[] = {
     {"stablehlo.or", ReductionKind::BitOr},
     {"stablehlo.xor", ReductionKind::BitXor}};
 
-StringRef mlir::commsched::stablehlo::getReducerName(ReductionKind reduction) {
+/// The operation of StableHLO that computes `reduction` on two scalars, empty
+/// for `avg`, which `readReducer` does not return.
+static StringRef getReducerName(ReductionKind reduction) {
   for (const NamedReduction &named : reductions)
     if (named.reduction == reduction)
       return named.name;

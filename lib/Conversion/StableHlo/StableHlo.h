@@ -181,10 +181,6 @@ bool isPromotable(Type from, Type to);
 /// rounded result is the same. None otherwise.
 std::optional<Reducer> readReducer(Region &body, Type element);
 
-/// The operation of StableHLO that computes `reduction` on two scalars, empty
-/// for `avg`, which `readReducer` does not return.
-StringRef getReducerName(ReductionKind reduction);
-
 /// The text of the type of a future that delivers `types`.
 std::string getFutureText(TypeRange types);
 

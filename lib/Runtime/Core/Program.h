@@ -76,10 +76,6 @@ std::string describeProgram(const Program &program);
 /// 16 hexadecimal digits.
 std::string digest(const std::string &text);
 
-/// An error that describes the first difference between texts of
-/// `describeProgram`, one for each rank; success when all are equal.
-Status findDifference(const std::vector<std::string> &texts);
-
 /// The splits of the program's uneven all_to_alls; empty if there is none.
 std::string describeSplits(const Program &program);
 

@@ -100,8 +100,9 @@ std::string commsched::runtime::digest(const std::string &text) {
   return digits;
 }
 
-Status
-commsched::runtime::findDifference(const std::vector<std::string> &texts) {
+/// An error that describes the first difference between texts of
+/// `describeProgram`, one for each rank; success when all are equal.
+static Status findDifference(const std::vector<std::string> &texts) {
   const std::string &mine = texts.front();
   // Where the first line begins that differs on a rank.
   size_t first = std::string::npos, firstRank = 0;

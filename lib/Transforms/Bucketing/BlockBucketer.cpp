@@ -56,14 +56,6 @@ private:
 
 } // namespace
 
-/// The rules by which a plan is made automatically: blocks of the model, parts
-/// of blocks, and sizes; of equally good ones the first is taken. The
-/// simulation does not count the memory that larger buckets take.
-static std::array<PlanRule, 4> getAutomaticRules() {
-  return {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25),
-          PlanRule::bySize(50)};
-}
-
 /// Keeps for the remarks why collectives are unbucketed. The first reason
 /// counts: in later rounds its partners are gone.
 void BlockBucketer::noteUnbucketed(const BlockProblem &problem,
@@ -105,10 +97,14 @@ BlockBucketer::chooseAutomatically(BucketChooser &chooser,
   const Problem &program = problem.getProblem();
   StepSchedule unmerged;
   unmerged.stepNs = simulate(program, program.programOrder())->stepNs;
-  std::array<PlanRule, 4> rules = getAutomaticRules();
+  // Blocks of the model, parts of blocks, and sizes; of equally good ones the
+  // first is taken. The simulation does not count the memory that larger
+  // buckets take.
+  const PlanRule rules[] = {PlanRule::byModules(1), PlanRule::byModules(0),
+                            PlanRule::bySize(25), PlanRule::bySize(50)};
   std::vector<BucketChoice> choices;
-  choices.reserve(rules.size());
-  SmallVector<StepSchedule> merged(rules.size());
+  choices.reserve(std::size(rules));
+  SmallVector<StepSchedule> merged(std::size(rules));
   std::string account = "as it is " + std::to_string(unmerged.stepNs);
   for (auto [rule, step] : llvm::zip_equal(rules, merged)) {
     FailureOr<BucketChoice> choice = chooser.choose(kind, rule);
@@ -157,6 +153,26 @@ FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
     nothing.candidates.refused.push_back(
         {collective.op, "the program has been put into steps before"});
   return nothing;
+}
+
+/// Emits a remark on the collectives that are merged next.
+static void remarkBucket(func::FuncOp function, const BlockProblem &problem,
+                         const Bucket &bucket, BucketMode mode) {
+  Operation *first = problem.getOperation(bucket.starts.front());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << bucket.starts.size() << " collectives of " << bucket.bytes
+     << " bytes become one "
+     << (mode == BucketMode::Copy ? "copied" : "coalesced") << " "
+     << first->getName() << ": ";
+  llvm::interleaveComma(bucket.starts, os, [&](NodeId start) {
+    os << describe(problem.getOperation(start));
+  });
+  remark::passed(first->getLoc(),
+                 makeRemark("CollectivesMerged", function.getSymName()))
+      << text
+      << remark::metric("Members", static_cast<int64_t>(bucket.starts.size()))
+      << remark::metric("Bytes", bucket.bytes);
 }
 
 LogicalResult BlockBucketer::merge(const BlockProblem &problem,
@@ -245,6 +261,18 @@ static bool hasCollectives(Block &block, CollectiveKind kind) {
   });
 }
 
+/// Emits a remark on each entry of the plan that names no collective.
+static void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
+                                ArrayRef<bool> usedEntries) {
+  for (auto [entry, isUsed] : llvm::enumerate(usedEntries))
+    if (!isUsed)
+      remark::missed(function.getLoc(),
+                     makeRemark("PlanEntryUnused", function.getSymName()))
+          << ("entry " + Twine(entry) + " of the plan, '" +
+              plan.getText(entry) + "', names no collective")
+                 .str();
+}
+
 FailureOr<bool>
 mlir::commsched::bucketCollectives(func::FuncOp function,
                                    const BucketingPassOptions &options,
@@ -280,26 +308,6 @@ mlir::commsched::bucketCollectivesIn(Block &block, func::FuncOp function,
       .run();
 }
 
-void mlir::commsched::remarkBucket(func::FuncOp function,
-                                   const BlockProblem &problem,
-                                   const Bucket &bucket, BucketMode mode) {
-  Operation *first = problem.getOperation(bucket.starts.front());
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << bucket.starts.size() << " collectives of " << bucket.bytes
-     << " bytes become one "
-     << (mode == BucketMode::Copy ? "copied" : "coalesced") << " "
-     << first->getName() << ": ";
-  llvm::interleaveComma(bucket.starts, os, [&](NodeId start) {
-    os << describe(problem.getOperation(start));
-  });
-  remark::passed(first->getLoc(),
-                 makeRemark("CollectivesMerged", function.getSymName()))
-      << text
-      << remark::metric("Members", static_cast<int64_t>(bucket.starts.size()))
-      << remark::metric("Bytes", bucket.bytes);
-}
-
 std::string
 mlir::commsched::explainUnbucketed(const BlockProblem &problem,
                                    const BucketAssignment &assignment) {
@@ -330,18 +338,6 @@ void mlir::commsched::remarkUnbucketed(func::FuncOp function, Block &block,
       remark::missed(op.getLoc(),
                      makeRemark("CollectiveAlone", function.getSymName()))
           << describe(&op) + " stays alone: " + it->second;
-}
-
-void mlir::commsched::remarkUnusedEntries(func::FuncOp function,
-                                          const BucketPlan &plan,
-                                          ArrayRef<bool> usedEntries) {
-  for (auto [entry, isUsed] : llvm::enumerate(usedEntries))
-    if (!isUsed)
-      remark::missed(function.getLoc(),
-                     makeRemark("PlanEntryUnused", function.getSymName()))
-          << ("entry " + Twine(entry) + " of the plan, '" +
-              plan.getText(entry) + "', names no collective")
-                 .str();
 }
 
 //===----------------------------------------------------------------------===//

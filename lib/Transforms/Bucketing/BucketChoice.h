@@ -468,10 +468,6 @@ FailureOr<bool> bucketCollectivesIn(Block &block, func::FuncOp function,
 // Remarks
 //===----------------------------------------------------------------------===//
 
-/// Emits a remark on the collectives that are merged next.
-void remarkBucket(func::FuncOp function, const BlockProblem &problem,
-                  const schedule::Bucket &bucket, BucketMode mode);
-
 /// The reasons for which collectives are in no bucket.
 using UnbucketedReasons = DenseMap<Operation *, std::string>;
 
@@ -483,10 +479,6 @@ std::string explainUnbucketed(const BlockProblem &problem,
 /// reason.
 void remarkUnbucketed(func::FuncOp function, Block &block,
                       const UnbucketedReasons &reasons);
-
-/// Emits a remark on each entry of the plan that names no collective.
-void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
-                         ArrayRef<bool> usedEntries);
 
 /// The reason of each collective of `mergeable` that is in no bucket of
 /// `chosen`: it was refused; no other one may travel with it; a dependence

@@ -160,8 +160,11 @@ public:
 protected:
   using typename BucketingPass<Base>::OptionError;
 
-  /// Reads the options of all these passes. Returns what is wrong with one.
-  OptionError readParameterOptions(BucketingPassOptions &options) {
+  OptionError readOwnOptions(BucketingPassOptions &options) override {
+    if constexpr (kind == CollectiveKind::AllGather)
+      options.multiDtype = this->multiDtype;
+    else
+      options.isBitwise = this->bitwise;
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
       return makeOptionError(*this, option, what);
     };
@@ -198,11 +201,6 @@ struct BucketAllGather
   using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
-  OptionError readOwnOptions(BucketingPassOptions &options) override {
-    options.multiDtype = multiDtype;
-    return readParameterOptions(options);
-  }
-
   FailureOr<bool> prepare(OperationCosts &costs) override {
     if (!deduplicate)
       return false;
@@ -222,12 +220,11 @@ struct BucketReduceScatter
 
 protected:
   OptionError readOwnOptions(BucketingPassOptions &options) override {
-    options.isBitwise = bitwise;
     if (bitwise && sumFirst)
       return makeOptionError(*this, sumFirst,
                              "adds in another order, but option 'bitwise' "
                              "keeps every element");
-    return readParameterOptions(options);
+    return ParameterBucketingPass::readOwnOptions(options);
   }
 
   FailureOr<bool> prepare(OperationCosts &costs) override {
@@ -240,12 +237,6 @@ struct BucketAllReduce
           mlir::commsched::impl::BucketAllReduceBase<BucketAllReduce>,
           CollectiveKind::AllReduce> {
   using ParameterBucketingPass::ParameterBucketingPass;
-
-protected:
-  OptionError readOwnOptions(BucketingPassOptions &options) override {
-    options.isBitwise = bitwise;
-    return readParameterOptions(options);
-  }
 };
 
 struct Bucket : BucketingPass<mlir::commsched::impl::BucketBase<Bucket>> {

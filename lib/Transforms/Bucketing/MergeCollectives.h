@@ -103,15 +103,6 @@ MergedCollective coalesceCollectives(RewriterBase &rewriter,
 /// A view of `tensor`, of static shape, as a tensor of one dimension.
 Value flatten(OpBuilder &builder, Location location, Value tensor);
 
-/// A view of `flat`, a tensor of one dimension, with the given shape.
-Value unflatten(OpBuilder &builder, Location location, Value flat,
-                RankedTensorType type);
-
-/// Views of `flat`, in which what the members are delivered lies one after the
-/// other.
-SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
-                                 ArrayRef<MergeMember> members);
-
 /// The locations of `members`, fused.
 Location fuseLocations(ArrayRef<Operation *> members);
 

@@ -142,8 +142,9 @@ Value mlir::commsched::flatten(OpBuilder &builder, Location location,
                                          groups);
 }
 
-Value mlir::commsched::unflatten(OpBuilder &builder, Location location,
-                                 Value flat, RankedTensorType type) {
+/// A view of `flat`, a tensor of one dimension, with the given shape.
+static Value unflatten(OpBuilder &builder, Location location, Value flat,
+                       RankedTensorType type) {
   if (type.getRank() == 1)
     return flat;
   SmallVector<ReassociationIndices> groups = getOneGroup(type.getRank());
@@ -153,9 +154,10 @@ Value mlir::commsched::unflatten(OpBuilder &builder, Location location,
   return tensor::ExpandShapeOp::create(builder, location, type, flat, groups);
 }
 
-SmallVector<Value>
-mlir::commsched::viewDelivered(OpBuilder &builder, Value flat,
-                               ArrayRef<MergeMember> members) {
+/// Views of `flat`, in which what the members are delivered lies one after the
+/// other.
+static SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
+                                        ArrayRef<MergeMember> members) {
   SmallVector<Value> values;
   int64_t offset = 0;
   for (const MergeMember &member : members) {

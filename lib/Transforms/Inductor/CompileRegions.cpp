@@ -253,12 +253,6 @@ static void remarkSettings(const MarkedRegion &region) {
   }
 }
 
-static void remarkNoMarks(ModuleOp module) {
-  if (areRemarksEnabled(module))
-    remark::analysis(module.getLoc(), makeRemark("NoMarkedRegions", ""))
-        << ("no operation has the mark '" + compileWithAttrName + "'").str();
-}
-
 namespace {
 
 struct CompileRegions
@@ -296,7 +290,8 @@ FailureOr<bool> CompileRegions::rewrite() {
   if (failed(marks))
     return failure();
   if (marks->regions.empty()) {
-    remarkNoMarks(getOperation());
+    remark::analysis(getOperation().getLoc(), makeRemark("NoMarkedRegions", ""))
+        << ("no operation has the mark '" + compileWithAttrName + "'").str();
     return false;
   }
   FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);

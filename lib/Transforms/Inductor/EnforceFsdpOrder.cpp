@@ -55,6 +55,11 @@ struct FsdpGroup {
 class Finder {
 public:
   Finder(Block &block, const Problem &problem);
+
+  /// The groups in the order of their collectives. An operation that would
+  /// belong to several is the first one's. Neither expensive operations nor the
+  /// copies of other collectives belong to any. O(n log n) in the operations,
+  /// their operands and the dependences.
   SmallVector<FsdpGroup> run();
 
 private:
@@ -258,15 +263,6 @@ SmallVector<FsdpGroup> Finder::run() {
   return groups;
 }
 
-/// The groups of `block`, which `problem` is made of, in the order of their
-/// collectives. An operation that would belong to several is the first one's.
-/// Neither expensive operations nor the copies of other collectives belong to
-/// any. O(n log n) in the operations, their operands and the dependences.
-static SmallVector<FsdpGroup> findFsdpGroups(Block &block,
-                                             const Problem &problem) {
-  return Finder(block, problem).run();
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -426,7 +422,7 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
     return false;
   const BlockProblem &problem = **read;
   FsdpConstraints constraints =
-      makeConstraints(findFsdpGroups(block, problem.getProblem()));
+      makeConstraints(Finder(block, problem.getProblem()).run());
   Result<GroupedOrder> result =
       sortInGroups(problem.getProblem(), constraints.soft);
   if (!result)

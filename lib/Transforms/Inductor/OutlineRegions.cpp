@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
@@ -13,7 +14,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -36,7 +36,6 @@ public:
 
 private:
   void addUsed(Value value);
-  void addUsesOf(Operation *op);
   void findResults();
   void fillBody(Block *body);
 
@@ -58,15 +57,6 @@ void Outliner::addUsed(Value value) {
     constants.insert(op);
   else
     inputs.insert(value);
-}
-
-void Outliner::addUsesOf(Operation *op) {
-  for (Value operand : op->getOperands())
-    addUsed(operand);
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    addUsed(value);
 }
 
 /// Finds the values that operations outside of the function use.
@@ -112,7 +102,7 @@ OutlinedRegion Outliner::outline() {
   for (RegionMember member : set.members)
     computed.insert(member.op);
   for (RegionMember member : set.members)
-    addUsesOf(member.op);
+    visitReads(member.op, [&](Value value) { addUsed(value); });
   findResults();
   bool isPinned = llvm::any_of(set.members, [](RegionMember member) {
     return getPinnedRuntimeNs(member.op).has_value();

@@ -209,11 +209,6 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   return options;
 }
 
-/// Whether the function says what to save, as by option 'proposals'.
-static bool namesSavedValues(const JointFunction &working) {
-  return func::FuncOp(working.getFunction())->hasAttr(savedValuesAttrName);
-}
-
 /// The search of test-commsched-fit-memory, but for schedules.
 FailureOr<PartitionPlan>
 PartitionJoint::planWithinPeak(const JointFunction &working,
@@ -254,7 +249,7 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
   if (plan->isOverBudget)
     remark::missed(function.getLoc(),
                    makeRemark("PartitionOverBudget", function.getName()))
-        << (namesSavedValues(working)
+        << (function->hasAttr(savedValuesAttrName)
                 ? "the partition that is named is not within the budget"
             : peakBytes ? "no partition's peak is within the budget"
                         : "no partition saves as little as the budget")

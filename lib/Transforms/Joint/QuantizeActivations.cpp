@@ -49,7 +49,10 @@ static DictionaryAttr withRole(DictionaryAttr attrs, StringAttr role) {
 
 namespace {
 
-/// Rewrites both halves of a partition.
+/// Does in both halves of a partition what a plan says. The results of the
+/// forward that are no saved values stay. Scales have the names of their
+/// tensors and `.scale` behind, and what is quantized has the role
+/// `saved_activation`.
 class HalvesRewriter {
 public:
   HalvesRewriter(const QuantizationPlan &plan, const QuantizationRules &rules)
@@ -156,14 +159,6 @@ void HalvesRewriter::dequantizeActivation(unsigned number) {
     use->set(value);
 }
 
-/// Does what `plan`, made by the same `rules`, says. The results of the forward
-/// that are no saved values stay. Scales have the names of their tensors and
-/// `.scale` behind, and what is quantized has the role `saved_activation`.
-static void quantizeHalves(const QuantizationPlan &plan,
-                           const QuantizationRules &rules) {
-  HalvesRewriter(plan, rules).rewrite();
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -243,7 +238,7 @@ int64_t mlir::commsched::quantizeSavedValues(PartitionHalves halves,
   keepFirst(plan, eighths);
   if (emitRemarks)
     remarkQuantized(plan, rules);
-  quantizeHalves(plan, rules);
+  HalvesRewriter(plan, rules).rewrite();
   return static_cast<int64_t>(plan.activations.size());
 }
 
@@ -372,7 +367,7 @@ void QuantizeActivations::runOnOperation() {
       return signalPassFailure();
   for (const auto &[called, plan] : plans) {
     remarkQuantized(plan, rules);
-    quantizeHalves(plan, rules);
+    HalvesRewriter(plan, rules).rewrite();
     renewCalls(*called);
   }
 }

@@ -248,8 +248,11 @@ static llvm::Expected<Proposal> parseProposal(StringRef text) {
   return proposal;
 }
 
-llvm::Expected<std::vector<Proposal>>
-mlir::commsched::readProposals(StringRef path) {
+/// Reads what writeProposals() wrote, in the order of the file. Fails, with a
+/// text that names the file and the line, when the file cannot be read, is not
+/// JSON of that form, or contradicts itself: a function or a value twice, a
+/// saved value that is none of the values, another sum of bytes.
+static llvm::Expected<std::vector<Proposal>> readProposals(StringRef path) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
   if (!buffer)

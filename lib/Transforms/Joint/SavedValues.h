@@ -53,12 +53,6 @@ struct Proposal {
 LogicalResult writeProposals(Location loc, StringRef path,
                              ArrayRef<Proposal> proposals);
 
-/// Reads what writeProposals() wrote, in the order of the file. Fails, with a
-/// text that names the file and the line, when the file cannot be read, is not
-/// JSON of that form, or contradicts itself: a function or a value twice, a
-/// saved value that is none of the values, another sum of bytes.
-llvm::Expected<std::vector<Proposal>> readProposals(StringRef path);
-
 /// The values that `commsched.saved_values`, which the function has, names,
 /// ascending. Emits an error for a name that no node has (JointFunction's
 /// names), that of something that cannot be saved, and one that occurs twice.

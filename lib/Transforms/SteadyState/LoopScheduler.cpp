@@ -5,6 +5,7 @@
 #include "LoopScheduler.h"
 
 #include "../CollectiveAlternatives.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -16,7 +17,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -529,11 +529,7 @@ public:
         values.map(argument,
                    lookUpCarried(argument.getArgNumber() - 1, iteration));
     };
-    for (Value operand : op->getOperands())
-      mapArgument(operand);
-    visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
-      mapArgument(operand->get());
-    });
+    visitReads(op, mapArgument);
     Operation *cloned = builder.clone(*op, values);
     cloned->walk([&](Operation *inner) {
       if (auto name = inner->getAttrOfType<StringAttr>(nameAttrName))

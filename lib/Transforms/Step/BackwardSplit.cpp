@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../PassSupport.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -29,7 +29,6 @@ public:
 private:
   void addOperation(Operation *op);
   void need(Value value);
-  bool isAgain(BlockArgument argument) const;
 
   func::FuncOp function;
   Block &block;
@@ -40,14 +39,6 @@ private:
 };
 
 } // namespace
-
-/// Calls `visit` for what `op` and the operations in its regions read of the
-/// block around it.
-static void visitReads(Operation *op, function_ref<void(Value)> visit) {
-  llvm::for_each(op->getOperands(), visit);
-  visitUsedValuesDefinedAbove(
-      op->getRegions(), [&](OpOperand *operand) { visit(operand->get()); });
-}
 
 //===----------------------------------------------------------------------===//
 // The operations of the half of the inputs
@@ -186,12 +177,6 @@ void BackwardSplitter::need(Value value) {
       need(operand);
 }
 
-/// Whether both halves may take `argument` from the caller: it is not theirs to
-/// free.
-bool BackwardSplitter::isAgain(BlockArgument argument) const {
-  return !isFreeable(argument);
-}
-
 void BackwardSplitter::findHandedValues() {
   for (Operation &op : getScheduledOperations(block))
     if (!split.ofInputs.contains(&op))
@@ -214,7 +199,8 @@ void BackwardSplitter::findHandedValues() {
     split.inputArguments[index] = ofInputs.contains(argument) || !isNeeded;
     if (!isNeeded)
       continue;
-    if (!split.inputArguments[index] || isAgain(argument))
+    // Both halves may take what is not theirs to free from the caller.
+    if (!split.inputArguments[index] || !isFreeable(argument))
       split.weightArguments.set(index);
     else
       split.handed.push_back(argument);

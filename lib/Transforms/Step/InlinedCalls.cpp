@@ -207,6 +207,12 @@ void StepMerger::inherit(func::CallOp call, func::FuncOp callee) {
   }
 }
 
+/// Whether `call` is an operation of its own, and not a part of a step: it is
+/// `commsched.pure`, or its time is known.
+static bool isOperator(func::CallOp call) {
+  return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);
+}
+
 SmallVector<func::FuncOp> StepMerger::merge(
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept,
     function_ref<bool(func::CallOp)> isTaken) {
@@ -310,10 +316,6 @@ void mlir::commsched::unrollFully(scf::ForOp loop, int64_t count,
 //===----------------------------------------------------------------------===//
 // Parts
 //===----------------------------------------------------------------------===//
-
-bool mlir::commsched::isOperator(func::CallOp call) {
-  return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);
-}
 
 func::FuncOp mlir::commsched::getPart(func::CallOp call,
                                       const SymbolTable &symbols) {

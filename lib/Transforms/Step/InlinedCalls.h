@@ -120,10 +120,6 @@ void unrollFully(scf::ForOp loop, int64_t count,
 /// ends it.
 void unrollFully(scf::WhileOp loop, int64_t count);
 
-/// Whether `call` is an operation of its own, and not a part of a step: it is
-/// `commsched.pure`, or its time is known.
-bool isOperator(func::CallOp call);
-
 /// The function that hasLoneBlock() and of which `call` makes a part of a step;
 /// null if there is none.
 func::FuncOp getPart(func::CallOp call, const SymbolTable &symbols);

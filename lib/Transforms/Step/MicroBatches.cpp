@@ -3,13 +3,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "MicroBatches.h"
+#include "../PassSupport.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "InlinedCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -83,15 +83,6 @@ Value StepDivider::resolve(Value value) const {
   return value;
 }
 
-/// Calls `visit` for each value of the step that `op` reads.
-static void visitOperands(Operation *op, function_ref<void(Value)> visit) {
-  for (Value operand : op->getOperands())
-    visit(operand);
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  llvm::for_each(captured, visit);
-}
-
 StepDivider::Kind StepDivider::classify(Operation *op) {
   Kind kind = Kind::Shared;
   for (OpOperand &use : op->getUses())
@@ -99,7 +90,7 @@ StepDivider::Kind StepDivider::classify(Operation *op) {
         use.getOwner()->getParentOp() == step &&
         isCarried[use.getOperandNumber()] && resolve(use.get()) == use.get())
       kind = Kind::Update;
-  visitOperands(op, [&](Value value) {
+  visitReads(op, [&](Value value) {
     value = resolve(value);
     if (Operation *definition = value.getDefiningOp())
       kind = std::max(kind, kinds.lookup(definition));
@@ -112,7 +103,7 @@ StepDivider::Kind StepDivider::classify(Operation *op) {
 /// Adds what `update` takes of each micro-batch.
 bool StepDivider::takeValues(Operation *update, DeclineFunction decline) {
   std::string obstacle;
-  visitOperands(update, [&](Value value) {
+  visitReads(update, [&](Value value) {
     value = resolve(value);
     Operation *definition = value.getDefiningOp();
     if (!definition) {
@@ -263,7 +254,7 @@ static SmallVector<Value> findOperands(const AccumulatedStep &divided) {
   func::FuncOp step = divided.step;
   llvm::DenseSet<Value> used;
   for (Operation *op : divided.repeated)
-    visitOperands(op, [&](Value value) { used.insert(value); });
+    visitReads(op, [&](Value value) { used.insert(value); });
   SmallVector<Value> operands;
   for (BlockArgument argument : step.getArguments())
     if (used.contains(argument))
