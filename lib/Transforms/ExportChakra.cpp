@@ -43,7 +43,8 @@ struct ExportChakra : mlir::commsched::impl::ExportChakraBase<ExportChakra> {
 private:
   LogicalResult checkOptions();
   LogicalResult write(ChakraWriter &writer, func::FuncOp function,
-                      const SymbolTable &symbols, OperationCosts &costs);
+                      const SymbolTable &symbols, const Callees &callees,
+                      OperationCosts &costs);
   LogicalResult writeFile(Location loc, StringRef name,
                           function_ref<void(raw_ostream &)> print);
 };
@@ -85,9 +86,10 @@ LogicalResult ExportChakra::writeFile(Location loc, StringRef name,
 /// Replaces the calls in `function` by what they call. Emits an error for one
 /// that stays and communicates, or might.
 static LogicalResult inlineAll(func::FuncOp function,
-                               const SymbolTable &symbols) {
+                               const SymbolTable &symbols,
+                               const Callees &callees) {
   LogicalResult result = success();
-  inlineCalls(function, symbols,
+  inlineCalls(function, symbols, callees,
               [&](func::CallOp call, func::FuncOp callee, StringRef reason) {
                 if (getCommunicationEffect(call) == CommunicationEffect::None)
                   return;
@@ -176,11 +178,13 @@ static LogicalResult flattenRegions(func::FuncOp function,
 
 LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function,
                                   const SymbolTable &symbols,
+                                  const Callees &callees,
                                   OperationCosts &costs) {
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(function);
   OwningOpRef<func::FuncOp> flat = cast<func::FuncOp>(builder.clone(*function));
-  if (failed(inlineAll(*flat, symbols)) || failed(flattenRegions(*flat, costs)))
+  if (failed(inlineAll(*flat, symbols, callees)) ||
+      failed(flattenRegions(*flat, costs)))
     return failure();
   FailureOr<BlockProblem> problem = priceBlock(flat->getBody().front(), costs);
   if (failed(problem))
@@ -233,7 +237,7 @@ void ExportChakra::runOnOperation() {
           << "the function has several blocks";
       continue;
     }
-    if (failed(write(*writer, function, symbols, *costs)))
+    if (failed(write(*writer, function, symbols, callees, *costs)))
       return signalPassFailure();
   }
   markAllAnalysesPreserved();

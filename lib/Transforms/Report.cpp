@@ -43,7 +43,7 @@ private:
   /// Appends the report on `function`. What calls halves is simulated with the
   /// operations of what it calls, since they share storages.
   LogicalResult simulate(FunctionOpInterface function,
-                         const SymbolTable &symbols);
+                         const SymbolTable &symbols, const Callees &callees);
   void findOfAllDevices(ModuleOp module);
 
   OperationCosts &costs;
@@ -91,11 +91,12 @@ LogicalResult Report::initialize(MLIRContext *context) {
 }
 
 LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
-                                        const SymbolTable &symbols) {
+                                        const SymbolTable &symbols,
+                                        const Callees &callees) {
   bool isOfAllDevices = ofAllDevices.contains(function);
   OwningOpRef<func::FuncOp> merged;
   if (steps.contains(function)) {
-    merged = mergeCopy(cast<func::FuncOp>(*function), symbols);
+    merged = mergeCopy(cast<func::FuncOp>(*function), symbols, callees);
     function = *merged;
   }
   std::string reason;
@@ -154,7 +155,7 @@ FailureOr<std::vector<StepReport>> ModuleSimulator::simulate(ModuleOp module) {
     for (auto [forward, backward] : called.calls)
       steps.insert(forward->getParentOfType<func::FuncOp>());
   for (auto function : module.getOps<FunctionOpInterface>())
-    if (!function.isExternal() && failed(simulate(function, symbols)))
+    if (!function.isExternal() && failed(simulate(function, symbols, callees)))
       return failure();
   return std::move(reports);
 }

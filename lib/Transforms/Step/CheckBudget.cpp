@@ -120,7 +120,7 @@ void CheckBudget::runOnOperation() {
       continue;
     OwningOpRef<func::FuncOp> merged;
     if (steps.contains(function))
-      merged = mergeCopy(function, symbols);
+      merged = mergeCopy(function, symbols, callees);
     if (failed(check(function, merged ? *merged : function, *costs)))
       return signalPassFailure();
   }

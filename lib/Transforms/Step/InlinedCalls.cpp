@@ -132,32 +132,22 @@ namespace {
 /// Makes a function of one that calls its parts.
 class StepMerger {
 public:
-  StepMerger(func::FuncOp step, const SymbolTable &symbols)
-      : step(step), symbols(symbols), inliner(step) {}
+  StepMerger(func::FuncOp step, const SymbolTable &symbols,
+             const Callees &callees)
+      : step(step), symbols(symbols), callees(callees), inliner(step) {}
 
   SmallVector<func::FuncOp>
   merge(function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept,
         function_ref<bool(func::CallOp)> isTaken);
 
 private:
-  /// A call, and of those that have been replaced the one that it was in: its
-  /// number counts from 1.
-  struct PendingCall {
-    func::CallOp call;
-    size_t caller = 0;
-  };
-  struct ReplacedCall {
-    func::FuncOp callee;
-    size_t caller = 0;
-  };
-
-  std::string explainKept(const PendingCall &pending, func::FuncOp callee);
+  std::string explainKept(func::CallOp call, func::FuncOp callee);
   void inherit(func::CallOp call, func::FuncOp callee);
 
   func::FuncOp step;
   const SymbolTable &symbols;
+  const Callees &callees;
   BodyInliner inliner;
-  SmallVector<ReplacedCall> replaced;
   llvm::SetVector<func::FuncOp> parts;
   /// Functions that call others twice, which do so again, make more operations
   /// than any program has.
@@ -170,8 +160,7 @@ private:
 } // namespace
 
 /// Why the call cannot be replaced by what it calls; empty if it can.
-std::string StepMerger::explainKept(const PendingCall &pending,
-                                    func::FuncOp callee) {
+std::string StepMerger::explainKept(func::CallOp call, func::FuncOp callee) {
   if (callee.isExternal())
     return "which is only declared";
   if (!hasLoneBlock(callee))
@@ -180,15 +169,11 @@ std::string StepMerger::explainKept(const PendingCall &pending,
     return "which is a part of a steady state";
   if (callee->hasAttr(perDeviceAttrName))
     return "which is the program of one device";
-  if (callee.getNoInline() || func::CallOp(pending.call).getNoInline())
+  if (callee.getNoInline() || call.getNoInline())
     return "which has 'no_inline'";
   if (numInlined > maxInlined)
     return ("as it has " + Twine(numInlined) + " operations of others").str();
-  bool isRecursive = callee == step;
-  for (size_t number = pending.caller; number != 0;
-       number = replaced[number - 1].caller)
-    isRecursive |= replaced[number - 1].callee == callee;
-  return isRecursive ? "which calls itself" : "";
+  return callees.isRecursive(callee) ? "which calls itself" : "";
 }
 
 /// Gives arguments of the step that no call before took what only the callee
@@ -216,30 +201,28 @@ static bool isOperator(func::CallOp call) {
 SmallVector<func::FuncOp> StepMerger::merge(
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept,
     function_ref<bool(func::CallOp)> isTaken) {
-  SmallVector<PendingCall> pending;
+  SmallVector<func::CallOp> pending;
   step.walk([&](func::CallOp call) {
     if (isTaken(call))
-      pending.push_back({call});
+      pending.push_back(call);
   });
   std::reverse(pending.begin(), pending.end());
   while (!pending.empty()) {
-    PendingCall next = pending.pop_back_val();
-    auto callee = symbols.lookup<func::FuncOp>(next.call.getCallee());
+    func::CallOp call = pending.pop_back_val();
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     // A compiler that is assumed to fuse what is called puts it there first.
-    if (!callee || (isOperator(next.call) && !isAssumed(next.call)))
+    if (!callee || (isOperator(call) && !isAssumed(call)))
       continue;
-    if (std::string reason = explainKept(next, callee); !reason.empty()) {
-      remarkKept(next.call, callee, reason);
+    if (std::string reason = explainKept(call, callee); !reason.empty()) {
+      remarkKept(call, callee, reason);
       continue;
     }
-    inherit(next.call, callee);
+    inherit(call, callee);
     numInlined += llvm::range_size(callee.getBody().front());
     parts.insert(callee);
-    replaced.push_back({callee, next.caller});
     size_t first = pending.size();
-    inliner.inlineCall(
-        next.call, callee, callee.getSymName(),
-        [&](func::CallOp call) { pending.push_back({call, replaced.size()}); });
+    inliner.inlineCall(call, callee, callee.getSymName(),
+                       [&](func::CallOp inner) { pending.push_back(inner); });
     std::reverse(pending.begin() + first, pending.end());
   }
   renumberCollectives(step);
@@ -247,18 +230,19 @@ SmallVector<func::FuncOp> StepMerger::merge(
 }
 
 SmallVector<func::FuncOp> mlir::commsched::inlineCalls(
-    func::FuncOp step, const SymbolTable &symbols,
+    func::FuncOp step, const SymbolTable &symbols, const Callees &callees,
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept,
     function_ref<bool(func::CallOp)> isTaken) {
-  return StepMerger(step, symbols).merge(explainKept, isTaken);
+  return StepMerger(step, symbols, callees).merge(explainKept, isTaken);
 }
 
-OwningOpRef<func::FuncOp>
-mlir::commsched::mergeCopy(func::FuncOp step, const SymbolTable &symbols) {
+OwningOpRef<func::FuncOp> mlir::commsched::mergeCopy(func::FuncOp step,
+                                                     const SymbolTable &symbols,
+                                                     const Callees &callees) {
   OpBuilder builder(step.getContext());
   builder.setInsertionPointAfter(step);
   OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(builder.clone(*step));
-  inlineCalls(*copy, symbols, [](auto...) {});
+  inlineCalls(*copy, symbols, callees, [](auto...) {});
   return copy;
 }
 

@@ -8,6 +8,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
 #define COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
 
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
@@ -94,11 +95,12 @@ void renumberCollectives(func::FuncOp function);
 /// Replaces the calls in `step` by what they call, and calls in that, where the
 /// callee hasLoneBlock(). Arguments of the step that no call before took get
 /// from a callee what the step does not say of them. Calls `explainKept` for
-/// each call that stays, with its callee and the reason. Returns the functions
+/// each call that stays, with its callee and the reason; functions that call
+/// themselves do, so that a second run replaces no more. Returns the functions
 /// whose operations are in the step now. Of the calls that the step has
 /// itself, only those that `isTaken` are replaced. Linear in the operations.
 SmallVector<func::FuncOp> inlineCalls(
-    func::FuncOp step, const SymbolTable &symbols,
+    func::FuncOp step, const SymbolTable &symbols, const Callees &callees,
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept,
     function_ref<bool(func::CallOp)> isTaken = [](func::CallOp) {
       return true;
@@ -107,7 +109,8 @@ SmallVector<func::FuncOp> inlineCalls(
 /// A copy of `step` behind it, with the operations of its parts. Linear in the
 /// operations.
 OwningOpRef<func::FuncOp> mergeCopy(func::FuncOp step,
-                                    const SymbolTable &symbols);
+                                    const SymbolTable &symbols,
+                                    const Callees &callees);
 
 /// Replaces `loop` by `count` iterations, whose counters `getCounter` returns.
 /// Names (`commsched.name`) end with the iteration. For loops whose bounds are

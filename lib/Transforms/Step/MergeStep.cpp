@@ -29,6 +29,7 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
 
 private:
   void mergeInto(func::FuncOp function, SymbolTable &symbols,
+                 const Callees &callees,
                  llvm::SetVector<func::FuncOp> &replaced);
 
   bool keepsCalls = false;
@@ -58,9 +59,10 @@ static bool gainsByMerging(func::CallOp call, func::FuncOp function,
 
 /// Replaces calls in `function`, and adds to `replaced` what they called.
 void MergeStep::mergeInto(func::FuncOp function, SymbolTable &symbols,
+                          const Callees &callees,
                           llvm::SetVector<func::FuncOp> &replaced) {
   SmallVector<func::FuncOp> parts = inlineCalls(
-      function, symbols,
+      function, symbols, callees,
       [&](func::CallOp call, func::FuncOp callee, StringRef reason) {
         keepsCalls = true;
         remark::missed(call.getLoc(),
@@ -89,12 +91,13 @@ void MergeStep::mergeInto(func::FuncOp function, SymbolTable &symbols,
 
 void MergeStep::runOnOperation() {
   SymbolTable symbols(getOperation());
+  Callees callees(getOperation());
   llvm::SetVector<func::FuncOp> replaced;
   bool isAny = keepsCalls = false;
   auto merge = [&](bool isPublic) {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() == isPublic && !function.isExternal())
-        mergeInto(function, symbols, replaced);
+        mergeInto(function, symbols, callees, replaced);
     isAny |= !replaced.empty();
     eraseUnused(replaced.takeVector(), symbols);
   };

@@ -70,6 +70,8 @@ func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 // REMARK: [Missed] StepNotMerged
 // REMARK-SAME: '@f' still calls '@again', which calls itself
 // REMARK: [Missed] StepNotMerged
+// REMARK-SAME: '@f' still calls '@even', which calls itself
+// REMARK: [Missed] StepNotMerged
 // REMARK-SAME: '@f' still calls '@f', which calls itself
 // REMARK: [Missed] StepNotMerged
 // REMARK-SAME: '@f' still calls '@device', which is the program of one device
@@ -78,13 +80,15 @@ func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: call @external
 // CHECK-NEXT: call @blocks
 // CHECK-NEXT: call @again
+// CHECK-NEXT: call @even
 // CHECK-NEXT: call @f
 // CHECK-NEXT: call @device
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @external(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %b = call @blocks(%a) : (tensor<4xf32>) -> tensor<4xf32>
   %c = call @again(%b) : (tensor<4xf32>) -> tensor<4xf32>
-  %d = call @f(%c) : (tensor<4xf32>) -> tensor<4xf32>
+  %even = call @even(%c) : (tensor<4xf32>) -> tensor<4xf32>
+  %d = call @f(%even) : (tensor<4xf32>) -> tensor<4xf32>
   %e = call @device(%d) : (tensor<4xf32>) -> tensor<4xf32>
   return %e : tensor<4xf32>
 }
@@ -96,6 +100,14 @@ func.func private @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^end
 ^end:
   return %x : tensor<4xf32>
+}
+func.func private @even(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @odd(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+func.func private @odd(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @even(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
 }
 func.func private @again(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>

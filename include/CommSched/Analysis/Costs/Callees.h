@@ -37,6 +37,12 @@ public:
     return levels[level].functions;
   }
 
+  /// Whether `function` calls itself, perhaps by others.
+  bool isRecursive(FunctionOpInterface function) const {
+    auto it = cycles.find(function);
+    return it != cycles.end() && it->second >= 0;
+  }
+
   bool hasCalls(size_t level) const { return !levels[level].calls.empty(); }
 
   /// Writes on the calls in the functions of `level` what their callees take,
