@@ -173,6 +173,22 @@ static bool mayFit(const MergingSearch::Candidate &candidate,
          mayFit(schedule::renumber(problem, candidate.step.order), limitBytes);
 }
 
+/// Leaves out the ways that no order makes shorter than the best sketch is.
+static void leaveOutLonger(SmallVectorImpl<MergingSearch::Candidate> &merged,
+                           int64_t limitBytes) {
+  int64_t leastNs = unlimited;
+  for (const MergingSearch::Candidate &candidate : merged)
+    if (candidate.step.fits(limitBytes))
+      leastNs = std::min(leastNs, candidate.step.stepNs);
+  llvm::erase_if(merged, [&](const MergingSearch::Candidate &candidate) {
+    if (candidate.step.stepNs <= leastNs)
+      return false;
+    Result<schedule::TightLowerBound> bound =
+        computeTightLowerBound(candidate.choice->merged->getProblem());
+    return bound && bound->ns >= leastNs;
+  });
+}
+
 /// The most promising ways to merge, each with a schedule.
 FailureOr<SmallVector<MergingSearch::Candidate>>
 BlockSearch::findMerged(const Order &unmerged,
@@ -204,6 +220,7 @@ BlockSearch::findMerged(const Order &unmerged,
                  candidate.step.order == known->step.order;
         }))
       promising->push_back(*known);
+  leaveOutLonger(*promising, stepOptions.limitBytes);
   if (failed(
           improveAll(*promising, withoutSlack(withLittleEffort(stepOptions)))))
     return failure();
