@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import exact as exact_solver
-import joint as joint_steps
+import joint_optima as joint_steps
 import merges as merged_steps
 import optima
 import splits

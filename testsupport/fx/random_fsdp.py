@@ -146,6 +146,37 @@ class Maker:
         transposed = self.call(aten.permute.default, matrix, [1, 0])
         return self.call(aten.mm.default, matrix, transposed)
 
+    def pad(self, node: fx.Node) -> fx.Node:
+        zeros = self.call(aten.full.default, [WORLD], 0.0)
+        return self.call(aten.cat.default, [node, zeros])
+
+    def communicate(self, target, *args) -> fx.Node:
+        start = self.call(target, *args)
+        return self.call(c10d.wait_tensor.default, start)
+
+    def change(self, kind: str, node: fx.Node) -> fx.Node:
+        """What becomes of a node; it itself for all other kinds."""
+        makers = {
+            "cast": lambda: self.cast(node),
+            "view": lambda: self.view(node),
+            "cast view": lambda: self.view(self.cast(node)),
+            "product": lambda: self.product(node),
+            "padded": lambda: self.pad(node),
+            "relu": lambda: self.call(aten.relu.default, node),
+            "sum of two": lambda: self.call(aten.add.Tensor, node, self.bias),
+            "computed": lambda: self.call(aten.mul.Tensor, node, self.total),
+            "scaled": lambda: self.call(aten.mul.Tensor, node, 0.5),
+            "squared": lambda: self.call(aten.mul.Tensor, node, node),
+            "accumulated": lambda: self.call(aten.add.Tensor, node, self.bias),
+            "reduced": lambda: self.communicate(
+                c10d.all_reduce.default, node, "sum", self.group()[1]
+            ),
+            "gathered": lambda: self.communicate(
+                c10d.all_gather_into_tensor.default, node, *self.group()
+            ),
+        }
+        return makers.get(kind, lambda: node)()
+
     def group(self) -> tuple[int, str]:
         size = self.rng.choice(self.family.groups)
         return size, self.groups[size]
@@ -155,29 +186,9 @@ class Maker:
     def gather(self, shard: fx.Node) -> None:
         if self.gathered and self.rng.random() < self.family.nested:
             shard = self.rng.choice(self.gathered)
-        source = self.source(shard, self.rng.choice(self.family.sources))
+        source = self.change(self.rng.choice(self.family.sources), shard)
         start = self.call(c10d.all_gather_into_tensor.default, source, *self.group())
         self.pending.append((start, self.use))
-
-    def source(self, shard: fx.Node, kind: str) -> fx.Node:
-        if kind == "cast":
-            return self.cast(shard)
-        if kind == "view":
-            return self.view(shard)
-        if kind == "cast view":
-            return self.view(self.cast(shard))
-        if kind == "padded":
-            zeros = self.call(aten.full.default, [WORLD], 0.0)
-            return self.call(aten.cat.default, [shard, zeros])
-        if kind == "relu":
-            return self.call(aten.relu.default, shard)
-        if kind == "sum of two":
-            return self.call(aten.add.Tensor, shard, self.bias)
-        if kind == "computed":
-            return self.call(aten.mul.Tensor, shard, self.total)
-        if kind == "product":
-            return self.product(shard)
-        return shard
 
     def use(self, wait: fx.Node) -> None:
         part = self.call(aten.sum.default, wait)
@@ -205,49 +216,12 @@ class Maker:
         tail = self.rng.choice(self.family.tails)
         if tail == "unused":
             return
-        result = getattr(self, "_" + tail.replace(" ", "_"))(wait)
-        if result is not None:
-            self.outputs.append(result)
-
-    def _output(self, wait):
-        return wait
-
-    def _cast(self, wait):
-        return self.cast(wait)
-
-    def _view(self, wait):
-        return self.view(wait)
-
-    def _cast_view(self, wait):
-        return self.view(self.cast(wait))
-
-    def _scaled(self, wait):
-        return self.call(aten.mul.Tensor, wait, 0.5)
-
-    def _dead_end(self, wait):
-        self.call(aten.neg.default, wait)
-
-    def _twice(self, wait):
-        self.outputs.append(self.call(aten.neg.default, wait))
-        return wait
-
-    def _squared(self, wait):
-        return self.call(aten.mul.Tensor, wait, wait)
-
-    def _accumulated(self, wait):
-        return self.call(aten.add.Tensor, wait, self.bias)
-
-    def _reduced(self, wait):
-        _, name = self.group()
-        start = self.call(c10d.all_reduce.default, wait, "sum", name)
-        return self.call(c10d.wait_tensor.default, start)
-
-    def _gathered(self, wait):
-        start = self.call(c10d.all_gather_into_tensor.default, wait, *self.group())
-        return self.call(c10d.wait_tensor.default, start)
-
-    def _product(self, wait):
-        return self.product(wait)
+        if tail == "dead end":
+            self.call(aten.neg.default, wait)
+            return
+        if tail == "twice":
+            self.outputs.append(self.call(aten.neg.default, wait))
+        self.outputs.append(self.change(tail, wait))
 
     # -- waits ---------------------------------------------------------------
 

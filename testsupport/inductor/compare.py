@@ -22,7 +22,7 @@ from itertools import chain, combinations
 sys.path.append(os.path.join(os.path.dirname(__file__), ".."))
 
 import random_steps  # noqa: E402
-from counterparts import ALL, BUDGETED, RAISE, WALKS  # noqa: E402
+from counterparts import ALL, WALKS  # noqa: E402
 from simulate import simulate  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")

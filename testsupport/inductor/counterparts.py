@@ -89,13 +89,13 @@ RAISE = make_iterative(
 )
 SINK = make_iterative("sink_waits_iterative", "sink-waits-iterative")
 # By Inductor's function.
-BUDGETED = {RAISE.function: RAISE, SINK.function: SINK}
 FUNCTIONS = {
     **{
         name: make_list_schedule(name)
         for name in ("raise_comms", "sink_waits", "reorder_compute_for_overlap")
     },
-    **BUDGETED,
+    RAISE.function: RAISE,
+    SINK.function: SINK,
     **{
         name: Counterpart(name, None)
         for name in (f"topological_sort_{sort}" for sort in ("lpmf", "bfs", "dfs"))

@@ -20,8 +20,6 @@ than those functions read:
 Sizes are uint8 elements. A buffer that stays to the end is a graph output.
 """
 
-import functools
-
 import torch
 from torch._inductor import dependencies, ir, memory, scheduler
 from torch._inductor.virtualized import V
@@ -211,20 +209,3 @@ class StandIn:
                     for i, bit in enumerate(reversed(bin(bits)[2:]))
                     if bit == "1"
                 )
-
-    @functools.cached_property
-    def freeable_inputs(self):
-        """Inputs that are freed, by name, as Inductor finds them."""
-        with self.installed():
-            return memory.get_freeable_input_buf(
-                self.nodes, OrderedSet(self.graph.graph_inputs)
-            )
-
-    def estimate_peak(self, order):
-        """Peak memory in bytes of an order of indices by Inductor's model."""
-        peak, *_ = memory.estimate_peak_memory_allocfree(
-            [self.nodes[i] for i in order],
-            self.freeable_inputs,
-            OrderedSet(self.graph.outputs),
-        )
-        return peak

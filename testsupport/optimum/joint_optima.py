@@ -3,7 +3,9 @@
 
 All sets of saved values are partitioned, and CP-SAT proves the shortest order
 of both halves of a partition. Partitions are tried from the one with the lowest
-bound of the step time on, so that few of them need a proof.
+bound of the step time on, so that few of them need a proof. The budgets of a step
+divide what lies between the least and the most memory that any partition takes in
+the order of the program.
 """
 
 import itertools
@@ -18,7 +20,8 @@ from dataclasses import dataclass
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / name) for name in ("", "steps")]
 
 import exact  # noqa: E402
-from joint_steps import PROLOGUE  # noqa: E402
+from joint_steps import PROLOGUE, JointStep  # noqa: E402
+from optima import Contradiction  # noqa: E402
 from simulate import check_legal, simulate_peak, simulate_time  # noqa: E402
 
 HEAD = re.compile(r"func\.func (?:private )?@(\w+)\((.*)$", re.MULTILINE)
@@ -26,10 +29,6 @@ ARGUMENT = re.compile(r'commsched\.name = "(\w+)", commsched\.role')
 OPERATION = re.compile(r'^    .*commsched\.name = "(\w+)"', re.MULTILINE)
 #: More saved values than this have too many subsets.
 MOST_VALUES = 11
-
-
-class Contradiction(ValueError):
-    """What two parts of the project say of one step differs."""
 
 
 @dataclass(frozen=True)
@@ -214,3 +213,64 @@ class Solver:
             if forward is not None:
                 best = forward + backward, partition
         return best
+
+
+#: What decides, with `{}` for the bytes. Collectives are not merged.
+WAYS = {
+    "commsched-partition-joint, commsched-schedule": (
+        "commsched-partition-joint{{memory-budget={0} collectives=cost "
+        "runtime-estimator=model}},func.func(commsched-schedule{{buckets=off "
+        "memory-budget={0}}})"
+    ),
+    "commsched-pipeline": (
+        "commsched-pipeline{{memory-budget={0} buckets=off}}"
+    ),
+}
+
+
+class Result:
+    """What becomes of one step with one budget: times in nanoseconds."""
+
+    def __init__(self, step, limit, optimum_ns):
+        self.step, self.limit, self.optimum_ns = step, limit, optimum_ns
+        self.ours = {}  # By way; none where the budget is exceeded.
+
+    def get_gap(self, way):
+        ours = self.ours.get(way)
+        return None if ours is None else ours / self.optimum_ns - 1
+
+
+def run_way(opt, step, way, limit):
+    """The step time, or None where it takes more than the limit."""
+    _, reports = transform(
+        opt, PROLOGUE + step.text(), WAYS[way].format(limit)
+    )
+    report = reports[step.name]
+    fits = report["peak_memory_bytes"] <= limit
+    return report["step_time_ns"] if fits else None
+
+
+def compare(options, seed):
+    """Yields the results of a step."""
+    step = JointStep(seed)
+    partitions = Partitions(options.opt, options.tool, step)
+    peaks = [partition.peak for partition in partitions.all]
+    least, most = min(peaks), max(peaks)
+    limits = [
+        least + (most - least) * number // options.budgets
+        for number in range(options.budgets)
+    ]
+    for limit in dict.fromkeys(limits):
+        ours = {
+            way: run_way(options.opt, step, way, limit) for way in options.ways
+        }
+        known = min((t for t in ours.values() if t is not None), default=None)
+        solver = Solver(partitions, options.seconds)
+        try:
+            optimum = solver.solve(limit, known)
+        except exact.NotProved as error:
+            print(f"{step.name} with {limit} bytes: {error}", file=sys.stderr)
+            continue
+        result = Result(step, limit, optimum[0])
+        result.ours = ours
+        yield result

@@ -30,8 +30,6 @@ STEPS = {
     ),
 }
 
-#: The step whose partition is timed.
-
 
 @dataclass
 class Case:

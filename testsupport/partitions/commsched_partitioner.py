@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs commsched-partition-joint on imported joint graphs."""
 
-import re
-import subprocess
-
 from commsched import opt
 from commsched.program import from_json
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 from commsched.torch.rewriting.partition import num_saved
-
-# One line of --mlir-timing: the seconds of the wall clock behind a bracket or
-# alone, the share, the pass.
 
 
 class Refusal(Exception):

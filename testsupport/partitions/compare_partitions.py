@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Comparison of both partitions of a joint graph."""
+"""Comparison of both partitions of a joint graph.
+
+Values that live in one storage are one: saving a view saves its storage. The
+flops are those that the importer gives the operations. Where CommSched saves or
+repeats more than the reference, the explanation is tested: by repairs of the
+reference that remove the difference, and by the results of both within the budget.
+"""
 
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 
 import commsched_partitioner as ours
+import torch
 import torch_partitioners as reference
 from cases import copied, simplified
-from explanations import explain, is_no_more
-from repairs import run_repaired
-from ruler import Partition, Ruler
+from repairs import REPAIRS, run_repaired
+from torch.utils._pytree import tree_leaves
+from torch_partitioners import Refusal, SEVERAL
+
+from commsched.torch.importer.flops import flops
+from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.types import Values
 
 SAME = "same"
 NO_MORE = "no more"
@@ -21,6 +33,84 @@ WAYS = (
     ("min-cut", 0.5),
     ("min-cut", 0.0),
 )
+
+
+@dataclass(frozen=True)
+class Partition:
+    """saved: of each storage, the first value in it, without parameters and
+    buffers, which live as long as the program.
+    saved_bytes: of these storages; activation_bytes: without arguments.
+    flops: of what the backward computes again; repeated: these operators.
+    """
+
+    saved: frozenset
+    saved_bytes: int
+    activation_bytes: int
+    flops: float
+    repeated: frozenset
+
+
+class Ruler:
+    """Measures partitions of one joint graph."""
+
+    def __init__(self, graph: torch.fx.GraphModule):
+        nodes = graph.graph.nodes
+        values = Values({})
+        roles = Roles(graph.graph, "joint", values)
+        self._flops = {node.name: flops(node, values) or 0.0 for node in nodes}
+        self._storages: dict[str, int] = {}
+        self._first: dict[int, str] = {}
+        self._bytes: dict[str, int] = {}
+        self._arguments = {n.name for n in nodes if n.op == "placeholder"}
+        self._static = set()
+        self._is_view = set()
+        for node in nodes:
+            tensors = [
+                leaf
+                for leaf in tree_leaves(node.meta.get("val"))
+                if isinstance(leaf, torch.Tensor)
+            ]
+            many = len(tensors) > 1
+            for index, tensor in enumerate(tensors):
+                name = f"{node.name}#{index}" if many else node.name
+                self._add(name, tensor)
+            if node.op == "placeholder" and roles.of(node) == "parameter":
+                self._static.add(node.name)
+            if node.op == "placeholder" or all(
+                self._first[self._key(t)].split("#")[0] != node.name
+                for t in tensors
+            ):
+                self._is_view.add(node.name)
+
+    def _add(self, name, tensor):
+        key = self._key(tensor)
+        self._storages[name] = key
+        if key not in self._first:
+            self._first[key] = name
+            self._bytes[name] = tensor.untyped_storage().nbytes()
+
+    @staticmethod
+    def _key(tensor):
+        return tensor.untyped_storage()._cdata
+
+    def first_of(self, name):
+        """The first value in the storage of a value."""
+        return self._first[self._storages[name]]
+
+    def measure(self, saved, forward, backward):
+        """`saved` are names of values: a node's, or `node#i` for the i-th
+        tensor of several; `forward` and `backward` the names of the nodes that
+        each half computes."""
+        bases = {self.first_of(name) for name in saved}
+        bases -= self._static
+        repeated = frozenset(forward) & frozenset(backward) & self._flops.keys()
+        return Partition(
+            frozenset(bases),
+            sum(self._bytes[name] for name in bases),
+            sum(self._bytes[name] for name in bases - self._arguments),
+            sum(self._flops[name] for name in repeated),
+            repeated - self._is_view,
+        )
 
 
 @dataclass
@@ -116,7 +206,7 @@ class Subject:
         return row
 
     def _measure_reference(self, strategy, budget):
-        *parts, _ = reference.run(
+        parts = reference.run(
             self._case, strategy, budget, self._is_simplified
         )
         return self._ruler.measure(*parts)
@@ -127,7 +217,7 @@ class Subject:
 
     def _repair(self, row):
         def measure(repairs):
-            *parts, _ = run_repaired(
+            parts = run_repaired(
                 self._case, repairs, row.strategy, row.budget
             )
             mutual = [repair for repair in repairs if repair.is_mutual]
@@ -161,3 +251,57 @@ def compare(case, folder, ways=WAYS):
         yield (original if is_eager else simple).compare(strategy, budget)
     if case.is_marked:
         yield simple.compare_own_default()
+
+
+def explain(row, measure, most):
+    """The reason for a difference; None if none is known.
+
+    `measure(repairs)` are both partitions with these repairs, `most` what
+    CommSched saves at budget 1.
+    """
+    if row.mine is None or not row.is_cut:
+        return None
+    if SEVERAL in (row.refusal or ""):
+        return f"the reference {SEVERAL}"
+    known = [r for r in REPAIRS if r.applies(row)]
+    failing = None
+    for repairs in chain.from_iterable(
+        combinations(known, count) for count in range(len(known) + 1)
+    ):
+        try:
+            mine, theirs = measure(repairs)
+        except Refusal as refusal:
+            if SEVERAL in str(refusal):
+                failing = failing or [*(r.text for r in repairs), SEVERAL]
+            continue
+        reason = compare_budgets(mine, theirs, row.budget, most)
+        if reason is not None:
+            texts = [f"the reference {repair.text}" for repair in repairs]
+            return "; ".join([*texts, *filter(None, [reason])])
+    return failing and "; ".join(f"the reference {text}" for text in failing)
+
+
+def is_no_more(mine, theirs):
+    """Whether `mine` saves no more bytes and repeats no more flops."""
+    return (
+        mine.saved_bytes <= theirs.saved_bytes and mine.flops <= theirs.flops
+    )
+
+
+def compare_budgets(mine, theirs, budget, most):
+    """Why `mine` is as good an answer as `theirs`: the empty text if it is no
+    worse; None if there is no reason."""
+    if is_no_more(mine, theirs):
+        return ""
+    if budget == 1:
+        return None
+    allowed = budget * most.activation_bytes
+    if mine.activation_bytes > allowed:
+        if mine.activation_bytes < theirs.activation_bytes:
+            return "neither keeps the budget, and CommSched saves less"
+        return None
+    if theirs.activation_bytes > allowed:
+        return "the reference is over the budget"
+    if (mine.flops, len(mine.repeated)) < (theirs.flops, len(theirs.repeated)):
+        return "CommSched uses more of the budget and repeats less"
+    return None

@@ -2,9 +2,7 @@
 """Runs the partitioners of torch._functorch."""
 
 import contextlib
-import gc
 import tempfile
-import time
 from unittest import mock
 
 import torch
@@ -41,8 +39,8 @@ def find_static(graph):
 
 
 def run(case, strategy, budget=1.0, is_simplified=False):
-    """Partitions a copy: what is saved, the names of the nodes of both halves,
-    and the processor's seconds that it took.
+    """Partitions a copy: what is saved, and the names of the nodes of both
+    halves.
 
     The strategy is a key of PARTITIONERS, but on a graph with marks to compute
     again: there the default is the minimum cut, whatever the version of
@@ -65,7 +63,6 @@ def run(case, strategy, budget=1.0, is_simplified=False):
             # Of a graph that it cannot partition it leaves a file behind.
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             stack.enter_context(contextlib.chdir(folder))
-            timer = stack.enter_context(_timed())
             forward, backward = PARTITIONERS[strategy](
                 graph,
                 (),
@@ -79,24 +76,11 @@ def run(case, strategy, budget=1.0, is_simplified=False):
     whole = [n for n in outputs[case.num_forward :] if _is_several(n)]
     if whole:
         raise Refusal(f"the reference {SEVERAL}: {whole[0]}")
-    return saved, find_live(forward), find_live(backward), timer.seconds
+    return saved, find_live(forward), find_live(backward)
 
 
 def _is_several(node):
     return isinstance(node.meta.get("val"), (list, tuple))
-
-
-class _timed:
-    """Takes the processor's seconds without garbage collection in between."""
-
-    def __enter__(self):
-        gc.disable()
-        self._start = time.process_time()
-        return self
-
-    def __exit__(self, *_error):
-        self.seconds = time.process_time() - self._start
-        gc.enable()
 
 
 def _without_states():
