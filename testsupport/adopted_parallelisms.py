@@ -178,18 +178,12 @@ def fsdp2_accumulated() -> Step:
     return adopted(model, backwards=contexts)
 
 
-@case("DDP")
-def ddp() -> Step:
-    return adopted(nn.parallel.DistributedDataParallel(make()))
-
-
-@case("DDP, no_sync")
-def ddp_no_sync() -> Step:
-    model = nn.parallel.DistributedDataParallel(make())
-    return adopted(model, backwards=(model.no_sync, contextlib.nullcontext))
-
-
 # -- forms of compilation -----------------------------------------------------
+
+
+@case("FSDP2, graph breaks")
+def fsdp2_graph_breaks() -> Step:
+    return adopted(fully_sharded(make(BrokenBlock, layers=2)))
 
 
 @case("FSDP2, one graph per block")
@@ -209,6 +203,15 @@ def fsdp2_per_block() -> Step:
     return step
 
 
-@case("FSDP2, graph breaks")
-def fsdp2_graph_breaks() -> Step:
-    return adopted(fully_sharded(make(BrokenBlock, layers=2)))
+# -- replicated data parallelism -----------------------------------------------
+
+
+@case("DDP")
+def ddp() -> Step:
+    return adopted(nn.parallel.DistributedDataParallel(make()))
+
+
+@case("DDP, no_sync")
+def ddp_no_sync() -> Step:
+    model = nn.parallel.DistributedDataParallel(make())
+    return adopted(model, backwards=(model.no_sync, contextlib.nullcontext))

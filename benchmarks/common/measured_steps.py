@@ -5,13 +5,16 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "testsupport" / "rules"))
 
+import rules  # noqa: E402
 
 #: What mpirun has to be told where it runs as root.
 MPI = {
@@ -48,6 +51,19 @@ def make(arguments: Sequence[str], path: pathlib.Path) -> pathlib.Path:
     program = ROOT / "testsupport" / "steps" / "make_step.py"
     path.write_text(run([sys.executable, program, *arguments]), encoding="utf-8")
     return path
+
+
+def bucket_blocks(opt: str, program: pathlib.Path) -> str:
+    """The passes that merge the collectives of each transformer block."""
+    text = run([opt, program, "--mlir-print-debuginfo=false"])
+    plan = rules.plan_blocks(rules.find_modules(text))
+    return rules.buckets(f"mode=auto plan={plan}")
+
+
+def processor_seconds() -> float:
+    """The processor time of all programs that have ended so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def trace(python: str, opt: str, arguments: Sequence, path: pathlib.Path):

@@ -24,6 +24,7 @@ from measured_steps import (  # noqa: E402
     make_parser,
     print_header,
     print_row,
+    rules,
     run,
 )
 
@@ -35,10 +36,7 @@ READ = (
     "--commsched-set-costs=assume-fusion",
     "--emit-bytecode",
 )
-COMBINE = ",".join(
-    f"commsched-bucket-{kind}{{cap-mb=30 mode=coalesced}}"
-    for kind in ("all-gather", "reduce-scatter", "all-reduce")
-)
+COMBINE = rules.buckets("cap-mb=30 mode=coalesced")
 BUDGET = "5%"
 ON_WRITTEN = (
     f"--latency-hiding=xla-lhs+{BUDGET}={BUDGET}",
@@ -62,7 +60,7 @@ def read(source: pathlib.Path, options: argparse.Namespace, target: pathlib.Path
 def merge(program: pathlib.Path, options: argparse.Namespace) -> pathlib.Path:
     """Returns the program with the collectives that XLA's combiners merge."""
     merged = program.with_suffix(".merged.mlirbc")
-    passes = f"--pass-pipeline=builtin.module(func.func({COMBINE}))"
+    passes = f"--pass-pipeline=builtin.module({COMBINE})"
     run([options.opt, program, "-o", merged, "--emit-bytecode", passes])
     return merged
 

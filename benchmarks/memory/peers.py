@@ -8,12 +8,11 @@ import functools
 import json
 import os
 import pathlib
-import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
 import deepcompile
-from steps import ROOT, Failure, Point, Tools, run
+from steps import ROOT, Failure, Point, Tools, processor_seconds, run
 
 FX_OVERLAP = ROOT / "benchmarks" / "peers" / "fx_overlap.py"
 # PyTorch's own options of its partitioner.
@@ -24,12 +23,6 @@ HEADROOM = (2, 5, 10, 20, 40)
 
 # What ours may use of the host.
 HOST_MEMORY = "512GiB"
-
-
-def count_seconds() -> float:
-    """The processor time of all programs that were run so far."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 class Step:
@@ -78,19 +71,19 @@ class Step:
         return self.tools.measure(output, setting)
 
     def pipeline(self, options: str, setting: str) -> Point:
-        before = count_seconds()
+        before = processor_seconds()
         passes = f"commsched-pipeline{{{options}}}"
         point = self.tools.measure(self.program, setting, passes)
-        return point._replace(seconds=round(count_seconds() - before, 2))
+        return point._replace(seconds=round(processor_seconds() - before, 2))
 
     def frontier(self, options: str) -> list[Point]:
         """The curve that one call of the pipeline writes."""
-        before = count_seconds()
+        before = processor_seconds()
         path = self.path("frontier.csv")
         pipeline = f"commsched-pipeline{{{options} frontier={path}}}"
         passes = [self.tools.estimate, pipeline]
         self.tools.run_passes(self.program, passes, "-o", os.devnull)
-        seconds = round(count_seconds() - before, 2)
+        seconds = round(processor_seconds() - before, 2)
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         return [

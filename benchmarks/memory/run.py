@@ -8,7 +8,6 @@ and prints tables and what they say about the targets. Points that are in the
 file are not made again, unless --again names their peer; --tables runs nothing.
 """
 
-import argparse
 import os
 import pathlib
 import re

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
 import measured_steps  # noqa: E402
-from measured_steps import Failure, run  # noqa: E402
+from measured_steps import Failure, processor_seconds, run  # noqa: E402, F401
 
 EXAMPLE = ROOT / "examples" / "llama3-8b-joint-fsdp64.mlirbc"
 # Label -> the options of examples/models/torch_step.py.

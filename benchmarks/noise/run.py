@@ -21,9 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("benchmarks/common", "testsupport", "testsupport/steps")
 sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
-import plans  # noqa: E402
 from make_step import positive  # noqa: E402
 from measured_steps import (  # noqa: E402
+    bucket_blocks,
     compare_in_folder,
     make,
     make_parser,
@@ -42,14 +42,13 @@ STEPS = (
 BUDGET = "memory-budget=5%"
 
 
-def find_ways(program: str) -> dict:
-    """Label -> pipeline. `program` is the text of the step."""
-    by_block = f"mode=auto plan={plans.find_plan(program)}"
+def find_ways(by_block: str) -> dict:
+    """Label -> pipeline. `by_block` is that which buckets by transformer block."""
     schedule = ("commsched-set-costs{{slack={}}},"
                 "func.func(commsched-schedule{{memory-budget=5%}})")
     return {
         "Inductor's passes": "commsched-inductor-pipeline",
-        "buckets by block": plans.buckets(by_block),
+        "buckets by block": by_block,
         "commsched-pipeline": f"commsched-pipeline{{{BUDGET}}}",
         "commsched-schedule, slack 0 %": schedule.format(0),
         "commsched-schedule, slack 10 %": schedule.format(10),
@@ -106,10 +105,10 @@ class Noise:
 
 
 def print_step(options, label: str, path: pathlib.Path, folder: pathlib.Path):
-    text = run([options.opt, str(path)])
     before = read_problems(options.opt, path, "canonicalize", folder)
     noise = Noise(options.draws, before)
-    for way, passes in {"input": "canonicalize", **find_ways(text)}.items():
+    ways = find_ways(bucket_blocks(options.opt, path))
+    for way, passes in {"input": "canonicalize", **ways}.items():
         if not re.search(options.ways, way):
             continue
         problems = read_problems(options.opt, path, passes, folder)

@@ -24,7 +24,7 @@ sys.path += [str(ROOT / folder) for folder in FOLDERS]
 import optima  # noqa: E402
 
 import exact  # noqa: E402
-import joint  # noqa: E402
+import joint_optima  # noqa: E402
 import merges  # noqa: E402
 import splits  # noqa: E402
 from measured_steps import print_header, print_row  # noqa: E402
@@ -60,11 +60,11 @@ def print_gaps(title, rows):
     print()
 
 
-def by_family(results, family_of):
+def by_family(results):
     """Pairs of a family's name and its results, and all of them."""
     groups = {}
     for result in results:
-        groups.setdefault(family_of(result).__name__, []).append(result)
+        groups.setdefault(result.step.family.__name__, []).append(result)
     return [*groups.items(), ("all", results)]
 
 
@@ -102,34 +102,33 @@ def run_steps(options):
     print_gaps("schedule", rows)
 
 
+def print_ways(results, titles):
+    """A table for each way, with its title; a gap of None is over the budget."""
+    for way, title in titles.items():
+        rows = []
+        for name, found in by_family(results):
+            gaps = [result.get_gap(way) for result in found]
+            fitting = [gap for gap in gaps if gap is not None]
+            rows.append((name, fitting, len(gaps) - len(fitting)))
+        print_gaps(title, rows)
+
+
 def run_splits(options):
     results = draw(options, lambda seed: [splits.Result(options, seed)])
-    groups = by_family(results, lambda result: result.step.family)
-    for way, title in (("best", "best of all numbers of chunks"),
-                       ("chosen", "commsched-schedule")):
-        print_gaps(title, [(name, [r.get_gap(way) for r in found], 0)
-                           for name, found in groups])
+    print_ways(results, {"best": "best of all numbers of chunks",
+                         "chosen": "commsched-schedule"})
 
 
 def run_merges(options):
     results = draw(options, lambda seed: [merges.Result(options, seed)])
-    groups = by_family(results, lambda result: result.step.family)
-    for way, title in (("unmerged", "optimum without merging"),
-                       ("auto", "commsched-schedule")):
-        print_gaps(title, [(name, [r.get_gap(way) for r in found], 0)
-                           for name, found in groups])
+    print_ways(results, {"unmerged": "optimum without merging",
+                         "auto": "commsched-schedule"})
 
 
 def run_joint(options):
-    options.ways = list(joint.WAYS)
-    results = draw(options, lambda seed: list(joint.compare(options, seed)))
-    for way in options.ways:
-        rows = []
-        for name, found in by_family(results, lambda result: result.step.family):
-            gaps = [result.get_gap(way) for result in found]
-            fitting = [gap for gap in gaps if gap is not None]
-            rows.append((name, fitting, len(gaps) - len(fitting)))
-        print_gaps(way, rows)
+    options.ways = list(joint_optima.WAYS)
+    results = draw(options, lambda seed: list(joint_optima.compare(options, seed)))
+    print_ways(results, {way: way for way in options.ways})
 
 
 def main():

@@ -12,8 +12,7 @@ import bisect
 import torch
 from torch._inductor.fx_passes import bucketing
 
-from fx_operators import CASTS, find_operator
-from fx_standin import INDEX
+from fx_standin import CASTS, INDEX, find_operator
 
 ATEN = torch.ops.aten
 

@@ -22,9 +22,9 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-import plans  # noqa: E402
 from measured_steps import (  # noqa: E402
     Failure,
+    bucket_blocks,
     compare_in_folder,
     list_steps,
     make,
@@ -35,8 +35,10 @@ from measured_steps import (  # noqa: E402
 )
 
 TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
-KINDS = ("all_gathers", "reduce_scatters", "all_reduces")
-ALL_BUCKETS = " ".join(f"bucket_{kind}_fx=all" for kind in KINDS)
+ALL_BUCKETS = " ".join(
+    f"bucket_{kind}_fx=all"
+    for kind in ("all_gathers", "reduce_scatters", "all_reduces")
+)
 BUDGETS = ("0%", "5%", "20%")
 # Peer -> its option of commsched-peers. By transformer block is not among them:
 # its pipeline depends on the program.
@@ -106,11 +108,6 @@ class Comparison:
     def is_wanted(self, name: str) -> bool:
         return name == "input" or bool(re.search(self.options.peers, name))
 
-    def make_plan(self, program: pathlib.Path) -> str:
-        """The pipeline that buckets by transformer block."""
-        text = run([self.options.opt, program, "--mlir-print-debuginfo=false"])
-        return plans.buckets(f"mode=auto plan={plans.find_plan(text)}")
-
     def ask_fx(self, program: pathlib.Path) -> pathlib.Path:
         """Lets PyTorch schedule the program. Its answer."""
         dump, answer = self.folder / "dump.json", self.folder / "answer.json"
@@ -125,7 +122,8 @@ class Comparison:
         for name in filter(PEERS.__contains__, self.peers):
             try:
                 if name == "block-buckets":
-                    arguments.append(f"--pipeline={name}={self.make_plan(program)}")
+                    blocks = bucket_blocks(self.options.opt, program)
+                    arguments.append(f"--pipeline={name}={blocks}")
                 elif name == "fx-overlap":
                     arguments.append(f"--external={name}={self.ask_fx(program)}")
                 elif name != "input":

@@ -35,16 +35,12 @@ from generated_code import (  # noqa: E402
     recorded_calls,
 )
 from ranks import run_ranks  # noqa: E402
+from table import INDUCTOR_WAYS  # noqa: E402
 
 STEPS = 2
 parallelisms.LAYERS = 1
 #: Seconds for one case in one way.
 CELL_TIMEOUT = 420
-
-#: Ways whose kernels are eager ones, and those that Inductor compiles.
-EAGER_WAYS = ("backend, eager", "graph pass", "partitioner")
-INDUCTOR_WAYS = ("backend, inductor", "inductor_options", "default")
-WAYS = (*EAGER_WAYS, *INDUCTOR_WAYS)
 
 
 def compiler_of(way: str) -> Callable:

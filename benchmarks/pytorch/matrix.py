@@ -16,58 +16,31 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from table import find_failures, render
+from table import WAYS, find_failures, render
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parents[1] / "docs" / "results"
 CELLS = FOLDER / "cells.py"
+SUPPORT = FOLDER.parents[1] / "testsupport"
 
-#: The names of cases and ways; read without PyTorch.
-CASES = (
-    "simple FSDP",
-    "simple FSDP, bf16 gathers",
-    "HSDP",
-    "replicated parameters",
-    "DDP, python_reducer",
-    "tensor parallelism",
-    "sequence parallelism",
-    "context parallelism",
-    "expert parallelism",
-    "graph breaks",
-    "one graph per block",
-    "dynamic shapes",
-    "activation checkpointing",
-    "dropout and buffers",
-    "FSDP2 (fully_shard)",
-    "FSDP2, bfloat16",
-    "FSDP2, full checkpointing",
-    "FSDP2, selective checkpointing",
-    "FSDP2 over HSDP",
-    "FSDP2 x tensor parallelism",
-    "FSDP2, tied weights",
-    "FSDP2, accumulated",
-    "FSDP2, graph breaks",
-    "FSDP2, one graph per block",
-    "DDP",
-    "DDP, no_sync",
+#: The names of cases, read without PyTorch.
+CASES = tuple(
+    name
+    for file in ("parallelisms.py", "adopted_parallelisms.py")
+    for name in re.findall(
+        r'^@case\("(.*)"\)$', (SUPPORT / file).read_text(), re.MULTILINE
+    )
 )
 #: Ranks of a case; two for those that are not here.
 RANKS = dict.fromkeys(
     ("HSDP", "FSDP2 over HSDP", "FSDP2 x tensor parallelism"), 4
-)
-WAYS = (
-    "backend, eager",
-    "graph pass",
-    "partitioner",
-    "backend, inductor",
-    "inductor_options",
-    "default",
 )
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+#: Ways whose kernels are eager ones, and those that Inductor compiles.
+EAGER_WAYS = ("backend, eager", "graph pass", "partitioner")
+INDUCTOR_WAYS = ("backend, inductor", "inductor_options", "default")
+WAYS = (*EAGER_WAYS, *INDUCTOR_WAYS)
+
 STAGES = ("imported", "scheduled", "put back")
 
 HEAD = """\

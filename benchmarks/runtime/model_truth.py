@@ -16,20 +16,19 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-from measured_steps import MPI, Failure, run  # noqa: E402
+from measured_steps import MPI, compare_in_folder, run  # noqa: E402
 
 
-def transform(args, pipeline, profile, directory):
+def transform(args, pipeline, profile, folder):
     """The step behind a pipeline, by the predicted times of the profile if
     any; without a pipeline, the step as it is."""
     if pipeline is None:
         return args.step
-    path = pathlib.Path(directory) / "after.mlir"
+    path = folder / "after.mlir"
     options = f"profile={profile}" if profile else ""
     run([args.opt, args.step, "-o", path, "--pass-pipeline=builtin.module("
          f"func.func(commsched-estimate-runtime{{{options}}}),"
@@ -55,6 +54,27 @@ REPEATED = {
     "steady state": "commsched-pipeline{{steady-state {}}}"}
 
 
+def compare(args, folder):
+    local = [], [f"--ranks={args.ranks}", "--modelled-times"], None
+    settings = {"local, modelled times": local}
+    if args.profile:
+        mpirun = ["mpirun", "--oversubscribe", "-n", str(args.ranks)]
+        settings["mpirun, emulated operators"] = (
+            mpirun, [f"--profile={args.profile}"], args.profile)
+    what = "period" if args.iterations else "step"
+    print(f"| ranks | {what} | predicted (ms) | measured (ms) | ratio |")
+    print("|---|---|---|---|---|")
+    variants = REPEATED if args.iterations else ONCE
+    for name, (launcher, options, profile) in settings.items():
+        for variant, pipeline in variants.items():
+            step = transform(args, pipeline, profile, folder)
+            time = measure(args, step, launcher, options)
+            print(f"| {name} | {variant} | {time['predicted'] / 1e6:.2f} "
+                  f"| {time['measured'] / 1e6:.2f} "
+                  f"| {time['measured'] / time['predicted']:.3f} |",
+                  flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", type=pathlib.Path)
@@ -70,30 +90,8 @@ def main():
     if args.iterations is not None and args.iterations < 6:
         parser.error("--iterations must be at least 6: the period is that of "
                      "the second half")
-
-    local = [], [f"--ranks={args.ranks}", "--modelled-times"], None
-    settings = {"local, modelled times": local}
-    if args.profile:
-        mpirun = ["mpirun", "--oversubscribe", "-n", str(args.ranks)]
-        settings["mpirun, emulated operators"] = (
-            mpirun, [f"--profile={args.profile}"], args.profile)
-    what = "period" if args.iterations else "step"
-    print(f"| ranks | {what} | predicted (ms) | measured (ms) | ratio |")
-    print("|---|---|---|---|---|")
-    variants = REPEATED if args.iterations else ONCE
-    with tempfile.TemporaryDirectory() as directory:
-        for name, (launcher, options, profile) in settings.items():
-            for variant, pipeline in variants.items():
-                step = transform(args, pipeline, profile, directory)
-                time = measure(args, step, launcher, options)
-                print(f"| {name} | {variant} | {time['predicted'] / 1e6:.2f} "
-                      f"| {time['measured'] / 1e6:.2f} "
-                      f"| {time['measured'] / time['predicted']:.3f} |",
-                      flush=True)
+    return compare_in_folder(compare, args)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"error: {failure}")
+    sys.exit(main())

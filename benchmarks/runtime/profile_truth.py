@@ -14,15 +14,14 @@ import os
 import pathlib
 import statistics
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-from measured_steps import MPI, Failure, run  # noqa: E402
+from measured_steps import MPI, compare_in_folder, run  # noqa: E402
 
 
-def compare(args, launcher, options, folder):
+def try_once(args, launcher, options, folder):
     """The step in ns by the model, by the profile of a run, as measured in this
     run, and in the next one."""
     environment = os.environ | MPI
@@ -56,6 +55,20 @@ def print_row(name, tries):
           f"| {describe(own)} | {describe(following)} |", flush=True)
 
 
+def compare(args, folder):
+    local = [f"--ranks={args.ranks}"]
+    settings = {
+        "local, modelled times": ([], [*local, "--modelled-times"]),
+        "local, emulated operators": ([], local),
+        "mpirun, emulated operators": (
+            ["mpirun", "--oversubscribe", "-n", str(args.ranks)], [])}
+    print("| ranks | model (ms) | profile (ms) | profiled run | next run |")
+    print("|---|---|---|---|---|")
+    for name, (launcher, options) in settings.items():
+        print_row(name, [try_once(args, launcher, options, folder)
+                         for _ in range(args.tries)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", type=pathlib.Path)
@@ -66,25 +79,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=15,
                         help="measured runs of the step in each run")
     parser.add_argument("--tries", type=int, default=5)
-    args = parser.parse_args()
-
-    local = [f"--ranks={args.ranks}"]
-    settings = {
-        "local, modelled times": ([], [*local, "--modelled-times"]),
-        "local, emulated operators": ([], local),
-        "mpirun, emulated operators": (
-            ["mpirun", "--oversubscribe", "-n", str(args.ranks)], [])}
-    print("| ranks | model (ms) | profile (ms) | profiled run | next run |")
-    print("|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (launcher, options) in settings.items():
-            print_row(name, [
-                compare(args, launcher, options, pathlib.Path(folder))
-                for _ in range(args.tries)])
+    return compare_in_folder(compare, parser.parse_args())
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"error: {failure}")
+    sys.exit(main())

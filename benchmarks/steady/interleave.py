@@ -20,7 +20,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 from typing import NamedTuple
@@ -34,6 +33,7 @@ from measured_steps import (  # noqa: E402
     make_parser,
     print_header,
     print_row,
+    processor_seconds,
     traced,
 )
 
@@ -76,11 +76,11 @@ def measure(opt: str, program: pathlib.Path, passes: list, name: str) -> Schedul
     command = [opt, program, "-o", os.devnull, f"--pass-pipeline={pipeline}"]
     command += ["--mlir-disable-threading", "--remarks-filter=commsched"]
     command += ["--remark-policy=all", "--remark-format=emitRemark"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = processor_seconds()
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise Failure(result.stderr.strip().splitlines()[-1])
-    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    seconds = processor_seconds() - before
     remark = re.findall(rf"\] Interleaved .*Function={name} .*", result.stderr)[-1]
     metrics = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", remark)}
     (report,) = [

@@ -29,8 +29,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
 import measured_steps  # noqa: E402
-import plans  # noqa: E402
-from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    bucket_blocks,
+    compare_in_folder,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 
 BUDGET = "memory-budget=5%"
 REPORT = "commsched-report{format=json}"
@@ -84,17 +91,15 @@ class Step:
             seconds,
         )
 
-    def bucket_blocks(self) -> str:
-        """Passes for one bucket for each transformer block."""
-        text = run([self.options.opt, self.traced, "--mlir-print-debuginfo=false"])
-        return plans.buckets(f"mode=auto plan={plans.find_plan(text)}")
-
     def fsdp(self) -> Answer:
-        return self.apart(self.bucket_blocks())
+        return self.apart(bucket_blocks(self.options.opt, self.traced))
 
     def xla(self) -> Answer:
         bucketed = self.folder / "bucketed.mlirbc"
-        passes = [self.bucket_blocks(), "test-commsched-merge-step"]
+        passes = [
+            bucket_blocks(self.options.opt, self.traced),
+            "test-commsched-merge-step",
+        ]
         self.run(passes, self.traced, bucketed)
         lines = run([self.options.tool, bucketed, "--latency-hiding=xla=5%"])
         answers = [json.loads(line) for line in lines.splitlines()]
@@ -132,7 +137,7 @@ class Step:
             growth = 100 * (answer.peak_bytes / self.peak_bytes - 1)
             cells.append(f"{answer.period_ns / 1e6:,.1f} ({growth:+.1f} %)")
         cells += [f"{ours.peak_bytes / GIB:.1f}", f"{ours.seconds:.1f}"]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print_row(cells)
 
 
 def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
@@ -144,10 +149,8 @@ def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
-    print(
-        "| step | bound | apart | FSDP2 | XLA | one step | ours | ours, GiB | s |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    )
+    peers = ("apart", "FSDP2", "XLA", "one step", "ours")
+    print_header(["step", "bound", *peers, "ours, GiB", "s"])
     for model in options.models:
         for ranks in options.ranks:
             label = f"{model.removeprefix('llama3-')}, {ranks} ranks"
