@@ -195,14 +195,15 @@ class ScannedModel:
         v["h"] = self.compute("silu_mul", [v["g"], v["u"]], wide)
         return v
 
+    def output(self, v: dict[str, Value], weights: Weights, member: int) -> Value:
+        down = weights(f"down_{member}")
+        d = self.matmul(v["h"], down, v["x"].shape, self.sizes.feed_forward)
+        return self.compute("add", [v["r"], d], v["x"].shape)
+
     def forward(self, x: Value, weights: Weights, index: str) -> Value:
-        s = self.sizes
         self.insert(x, "saved", index)
         for member in range(self.group):
-            v = self.layer(x, weights, member)
-            rows = (s.tokens, s.hidden)
-            d = self.matmul(v["h"], weights(f"down_{member}"), rows, s.feed_forward)
-            x = self.compute("add", [v["r"], d], rows)
+            x = self.output(self.layer(x, weights, member), weights, member)
         return x
 
     def linear_backward(
@@ -261,11 +262,7 @@ class ScannedModel:
             v = self.layer(x, weights, member)
             computed.append(v)
             if member + 1 < self.group:
-                rows = (self.sizes.tokens, self.sizes.hidden)
-                d = self.matmul(
-                    v["h"], weights(f"down_{member}"), rows, self.sizes.feed_forward
-                )
-                x = self.compute("add", [v["r"], d], rows)
+                x = self.output(v, weights, member)
         for member in reversed(range(self.group)):
             dx = self.layer_backward(dx, computed[member], weights, done, member)
         return dx

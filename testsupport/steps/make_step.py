@@ -16,6 +16,7 @@ gradient an argument.
 
 import argparse
 import contextlib
+import math
 import sys
 from typing import Callable, NamedTuple, TextIO
 
@@ -59,10 +60,7 @@ class Value(NamedTuple):
 
     @property
     def elements(self) -> int:
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
@@ -339,42 +337,33 @@ class Step:
 
     def whole_rows(self, value: Value) -> Value:
         """The rows of all ranks of the tensor parallelism."""
-        if self.options.tp == 1:
-            return value
-        scattered = not self.options.tp_whole_rows
-        kind = "reduce_scatter" if scattered else "all_reduce"
-
-        def backward(gradient: Value):
-            self.accumulate(value, self.change_rows(kind, gradient))
-
-        whole = self.change_rows("all_gather", value) if scattered else value
-        return self.record(whole, backward)
+        return self.change_rows(value, self.gather_rows, self.reduce_rows)
 
     def sum_rows(self, value: Value) -> Value:
         """This rank's rows of the sum over the tensor parallelism, or all."""
+        return self.change_rows(value, self.reduce_rows, self.gather_rows)
+
+    def change_rows(self, value: Value, change: Callable, undo: Callable) -> Value:
         if self.options.tp == 1:
             return value
-        scattered = not self.options.tp_whole_rows
-        kind = "reduce_scatter" if scattered else "all_reduce"
-
-        def backward(gradient: Value):
-            if scattered:
-                gradient = self.change_rows("all_gather", gradient)
-            self.accumulate(value, gradient)
-
-        return self.record(self.change_rows(kind, value), backward)
-
-    def change_rows(self, kind: str, value: Value) -> Value:
-        rows, width = value.shape
-        if kind == "all_reduce":
-            return self.collective(kind, value, "tp", "reduction(sum)", value.shape)
-        if kind == "all_gather":
-            return self.collective(
-                kind, value, "tp", "dim(0)", (rows * self.options.tp, width)
-            )
-        return self.collective(
-            kind, value, "tp", "reduction(sum) dim(0)", (rows // self.options.tp, width)
+        return self.record(
+            change(value), lambda gradient: self.accumulate(value, undo(gradient))
         )
+
+    def gather_rows(self, value: Value) -> Value:
+        if self.options.tp_whole_rows:
+            return value
+        shape = (value.shape[0] * self.options.tp, value.shape[1])
+        return self.collective("all_gather", value, "tp", "dim(0)", shape)
+
+    def reduce_rows(self, value: Value) -> Value:
+        if self.options.tp_whole_rows:
+            return self.collective(
+                "all_reduce", value, "tp", "reduction(sum)", value.shape
+            )
+        shape = (value.shape[0] // self.options.tp, value.shape[1])
+        clauses = "reduction(sum) dim(0)"
+        return self.collective("reduce_scatter", value, "tp", clauses, shape)
 
     def exchange(self, value: Value) -> Value:
         """Sends rows to the ranks of their experts; its own inverse."""
@@ -503,11 +492,8 @@ def write_step(model: Model, layers: int, options: argparse.Namespace, out: Text
     types = ", ".join(value.type for value in step.results)
     values = ", ".join(value.name for value in step.results)
     arguments = ",\n    ".join(step.arguments)
-    attributes = (
-        " attributes {commsched.num_forward_outputs = 1 : i64}"
-        if options.joint
-        else ""
-    )
+    outputs = " attributes {commsched.num_forward_outputs = 1 : i64}"
+    attributes = outputs if options.joint else ""
     out.write(
         f"func.func @step(\n    {arguments})\n    -> ({types}){attributes} {{\n"
     )
