@@ -72,9 +72,8 @@ FunctionOpInterface Callees::findCallee(CallOpInterface call) {
 
 bool Callees::isRecursive(CallOpInterface call,
                           FunctionOpInterface callee) const {
-  int64_t cycle = cycles.lookup(callee);
-  return cycle >= 0 &&
-         cycles.lookup(call->getParentOfType<FunctionOpInterface>()) == cycle;
+  Operation *caller = call->getParentOfType<FunctionOpInterface>();
+  return isRecursive(callee) && cycles.lookup(caller) == cycles.lookup(callee);
 }
 
 std::vector<Callees::Barrier> Callees::findBarriers(size_t level) {
