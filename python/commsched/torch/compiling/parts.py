@@ -52,7 +52,9 @@ def note_uncompiled(callback: Any, owner: nn.Module, values: Iterable[Any]) -> N
     adopted model, and has no part of it when a backward comes to them, that is said."""
     if not torch.is_grad_enabled() or owner in _SETTLED or not _is_ours(callback):
         return
-    for model in {read.model for read in list_reads() if read.owner is owner}:
+    # The parameters of a model that is not adopted are read by plain functions.
+    reads = owner.commsched_reads.values()
+    for model in {read.model for read in reads if hasattr(read, "model")}:
         for value in values:
             if value is not None and value.requires_grad:
                 value.register_hook(lambda _, model=model: _settle(model))
