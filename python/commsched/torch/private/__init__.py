@@ -73,7 +73,7 @@ def compile_only_in_others(function: Callable) -> None:
 
 
 #: Returns what Dynamo is called with for frames of the caller, or None. Not a function
-#: of Python, which Dynamo would compile there (2.13, 2.15: torch._dynamo.eval_frame).
+#: of Python, which Dynamo would compile there.
 get_frame_callback = (
     names.get_frame_callback if names.has("get_frame_callback") else lambda: None
 )
@@ -81,7 +81,7 @@ get_frame_callback = (
 
 def backend_of(callback: Callable) -> Optional[Callable]:
     """Returns the backend with which Dynamo is called, without the options of
-    `torch.compile`, or the Inductor of those (2.13, 2.15: torch._dynamo.eval_frame)."""
+    `torch.compile`, or the Inductor of those."""
     if not names.has("innermost_backend"):
         return None
     backend = names.innermost_backend(callback)
@@ -127,7 +127,7 @@ def is_own(code: types.CodeType) -> bool:
 def compiled_parameters() -> tuple[weakref.ref, ...]:
     """Returns references to the parameters that the graph of Dynamo reads that is
     compiled just now, as far as they are known: some backends lose them before the
-    backward (2.13, 2.15: torch._guards.TracingContext.tensor_to_context)."""
+    backward."""
     known = getattr(names.get_tracing_context(), "tensor_to_context", ())
     return tuple(weakref.ref(t) for t in known if isinstance(t, torch.nn.Parameter))
 
@@ -161,7 +161,7 @@ def codes_of(step: Any) -> frozenset:
 
 def find_failure(codes: Iterable[types.CodeType]) -> str:
     """Returns why Dynamo has compiled nothing of one of these `codes` of late, if it
-    has tried and that is known (2.13, 2.15: torch._dynamo.utils.CompilationMetrics)."""
+    has tried and that is known."""
     places = {(code.co_filename, code.co_firstlineno) for code in codes}
     known = names.get_compilation_metrics() if names.has("get_compilation_metrics") else ()
     for tried in map(vars, reversed(known)):
