@@ -48,30 +48,32 @@ static int64_t computeBytesAround(Block &block,
          computeCountedBytes(block) - computeScratchBytes(holder);
 }
 
-/// getLimitBytes() for a block that is not the only one of the function's body.
-static int64_t getLimitInside(func::FuncOp function, Block &block,
-                              int64_t peakBytes, const MemoryBudget &budget) {
-  Operation *holder = block.getParentOp();
-  Block *outer = holder->getBlock();
-  if (holder == function || !outer)
-    return peakBytes;
-  schedule::MemoryTimeline around = simulateBlockMemory(*outer);
-  int64_t outerLimit =
-      getLimitBytes(function, *outer, around.peakBytes, budget);
-  if (outerLimit == unlimited)
-    return unlimited;
-  return outerLimit - computeBytesAround(block, around);
+BlockLimit::BlockLimit(func::FuncOp function, Block &block, int64_t peakBytes)
+    : function(function), outermost(&block), peakBytes(peakBytes) {
+  while (!isBody(function, *outermost)) {
+    Operation *holder = outermost->getParentOp();
+    Block *outer = holder->getBlock();
+    if (holder == function || !outer)
+      break;
+    schedule::MemoryTimeline around = simulateBlockMemory(*outer);
+    aroundBytes += computeBytesAround(*outermost, around);
+    this->peakBytes = around.peakBytes;
+    outermost = outer;
+  }
 }
 
-int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
-                                       int64_t peakBytes,
-                                       const MemoryBudget &budget) {
-  if (!isBody(function, block))
-    return getLimitInside(function, block, peakBytes, budget);
+int64_t BlockLimit::get(const MemoryBudget &budget) const {
+  int64_t limitBytes =
+      isBody(function, *outermost) ? getOfBody(budget) : peakBytes;
+  return limitBytes == unlimited ? unlimited : limitBytes - aroundBytes;
+}
+
+/// The limit of the only block of the function's body.
+int64_t BlockLimit::getOfBody(const MemoryBudget &budget) const {
   int64_t baseline = getBaselinePeakBytes(function).value_or(peakBytes);
   int64_t counted = baseline;
   if (budget.model == MemoryModel::Reference)
-    counted -= computeUncountedBytes(block);
+    counted -= computeUncountedBytes(*outermost);
   int64_t limitBytes = budget.getLimitBytes(baseline, counted);
   if (!budget.bytes || limitBytes == unlimited)
     return limitBytes;

@@ -48,14 +48,31 @@ readAllocator(const Pass &pass, const BudgetOnT &budgetOn,
 /// function's peak is taken over.
 bool isBody(func::FuncOp function, Block &block);
 
-/// The live bytes that `budget` allows for `block`, whose peak is `peakBytes`
-/// now; the largest int64_t if it is more than fits. The only block of the
-/// function's body has the function's baseline, or else its peak; of bytes,
-/// callers keep what they hold beside the function. A block inside of it may
-/// take what is left of that beside what is live around it; of a function with
-/// several blocks, each may take its own peak.
-int64_t getLimitBytes(func::FuncOp function, Block &block, int64_t peakBytes,
-                      const MemoryBudget &budget);
+/// How much memory a block may take.
+class BlockLimit {
+public:
+  /// `peakBytes` is the peak of `block` now. Simulates the memory of the blocks
+  /// around it.
+  BlockLimit(func::FuncOp function, Block &block, int64_t peakBytes);
+
+  /// The live bytes that `budget` allows; the largest int64_t if it is more
+  /// than fits. The only block of the function's body has the function's
+  /// baseline, or else its peak; of bytes, callers keep what they hold beside
+  /// the function. A block inside of it may take what is left of that beside
+  /// what is live around it; of a function with several blocks, each may take
+  /// its own peak.
+  int64_t get(const MemoryBudget &budget) const;
+
+private:
+  int64_t getOfBody(const MemoryBudget &budget) const;
+
+  func::FuncOp function;
+  /// The block of the function's body that has the block, and its peak.
+  Block *outermost;
+  int64_t peakBytes;
+  /// What is live around the block up to there.
+  int64_t aroundBytes = 0;
+};
 
 /// What is left of `limitBytes` beside `besideBytes`, which may be negative.
 int64_t getLimitBeside(int64_t limitBytes, int64_t besideBytes);

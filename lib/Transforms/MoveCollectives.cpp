@@ -361,7 +361,7 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   if (failed(peakBytes))
     return failure();
   int64_t limitBytes =
-      pass.budget ? getLimitBytes(function, block, *peakBytes, *pass.budget)
+      pass.budget ? BlockLimit(function, block, *peakBytes).get(*pass.budget)
                   : *peakBytes;
   bool reduced = false;
   if (*peakBytes > limitBytes) {

@@ -222,8 +222,9 @@ private:
   int64_t sumExposedInside() const;
 
   int64_t exposedInsideNs = 0;
-  /// Once it was needed.
+  /// Once they were needed.
   std::optional<int64_t> boundNs;
+  mutable std::optional<BlockLimit> limit;
 };
 
 //===----------------------------------------------------------------------===//

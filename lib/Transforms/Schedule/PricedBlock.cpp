@@ -74,8 +74,9 @@ int64_t PricedBlock::sumExposedInside() const {
 }
 
 int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
-  return mlir::commsched::getLimitBytes(function, block, program.step.peakBytes,
-                                        budget);
+  if (!limit)
+    limit.emplace(function, block, program.step.peakBytes);
+  return limit->get(budget);
 }
 
 FailureOr<int64_t> PricedBlock::getOrComputeBoundNs() {

@@ -89,8 +89,7 @@ private:
   };
 
   int64_t getLimitBytes(const MemoryBudget &budget) {
-    return mlir::commsched::getLimitBytes(function, function.front(), peakBytes,
-                                          budget);
+    return BlockLimit(function, function.front(), peakBytes).get(budget);
   }
   SmallVector<MemoryBudget> listBudgets();
   FailureOr<Attempt> begin(const MemoryBudget &budget);
@@ -416,7 +415,7 @@ FailureOr<bool> Schedule::reportBudget() {
     Block &body = function.front();
     int64_t peakBytes = simulateBlockMemory(body).peakBytes;
     int64_t limitBytes =
-        getLimitBytes(function, body, peakBytes, scheduling.budget);
+        BlockLimit(function, body, peakBytes).get(scheduling.budget);
     excessOfBody.emplace();
     if (peakBytes > limitBytes)
       excessOfBody = {peakBytes - limitBytes,

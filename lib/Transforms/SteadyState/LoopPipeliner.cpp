@@ -242,8 +242,9 @@ constexpr StringLiteral unsupportedText =
 /// counts.
 void LoopPipeliner::readLimit(Operation *loop) {
   Block &body = loop->getRegions().back().front();
-  int64_t limitBytes = getLimitBytes(
-      function, body, simulateBlockMemory(body).peakBytes, options.budget);
+  int64_t limitBytes =
+      BlockLimit(function, body, simulateBlockMemory(body).peakBytes)
+          .get(options.budget);
   insideBytes =
       limitBytes == unlimited
           ? unlimited

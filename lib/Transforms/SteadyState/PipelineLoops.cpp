@@ -60,7 +60,7 @@ mlir::commsched::pipelineLoopsWithin(func::FuncOp function,
   Block &body = function.front();
   int64_t peakBytes = simulateBlockMemory(body).peakBytes;
   int64_t mostBytes = std::max(
-      peakBytes, getLimitBytes(function, body, peakBytes, options.budget));
+      peakBytes, BlockLimit(function, body, peakBytes).get(options.budget));
   if (mostBytes != unlimited) {
     FailureOr<std::optional<int64_t>> withheld =
         findWithheldBytes(function, options, mostBytes, costs);
