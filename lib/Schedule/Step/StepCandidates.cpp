@@ -36,8 +36,9 @@ public:
   /// Returns the best of all candidates.
   Result<StepSchedule> run();
   /// Returns the best of the program and of the orders that are constructed for
-  /// its compute order, and if `mayReorder`, for two others.
-  Result<StepSchedule> sketch(bool mayReorder);
+  /// its compute order, and if `mayReorder`, for two others, as far as these
+  /// take less than `knownNs`.
+  Result<StepSchedule> sketch(bool mayReorder, int64_t knownNs);
 
 private:
   /// The best order that was constructed with some slack, and the options that
@@ -379,16 +380,17 @@ Status CandidateSearch::begin() {
   return offer(problem.programOrder(), ScheduleOrigin::Program);
 }
 
-Result<StepSchedule> CandidateSearch::sketch(bool mayReorder) {
+Result<StepSchedule> CandidateSearch::sketch(bool mayReorder, int64_t knownNs) {
   Status status = begin();
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
     return Error{structure.error()};
   if (status) {
     std::vector<int64_t> lookAheads = listLookAheads(problem);
-    Plan plan = construct(*structure, getProgramComputeOrder(*structure),
-                          /*slackPercent=*/0,
-                          {lookAheads[0], lookAheads[2], lookAheads.back()});
+    Plan plan =
+        construct(*structure, getProgramComputeOrder(*structure),
+                  /*slackPercent=*/0,
+                  {lookAheads[0], lookAheads[2], lookAheads.back()}, knownNs);
     // What is critical passes the rest within a short and a longer window: a
     // program whose collectives were merged may need another order of
     // computation than the one it has.
@@ -398,7 +400,8 @@ Result<StepSchedule> CandidateSearch::sketch(bool mayReorder) {
         break;
       Plan other =
           construct(*structure, getComputeOrder(*structure, list(index)),
-                    /*slackPercent=*/0, {plan.lookAheadNs}, plan.expectedNs);
+                    /*slackPercent=*/0, {plan.lookAheadNs},
+                    std::min(plan.expectedNs, knownNs));
       if (!other.order.empty())
         plan = std::move(other);
       takeIfBetter(list(index), plan);
@@ -438,7 +441,7 @@ schedule::chooseCandidate(const Problem &problem,
 
 Result<StepSchedule>
 schedule::sketchCandidates(const Problem &problem,
-                           const StepSchedulerOptions &options,
-                           bool mayReorder) {
-  return CandidateSearch(problem, options).sketch(mayReorder);
+                           const StepSchedulerOptions &options, bool mayReorder,
+                           int64_t knownNs) {
+  return CandidateSearch(problem, options).sketch(mayReorder, knownNs);
 }

@@ -17,10 +17,11 @@ Result<StepSchedule> chooseCandidate(const Problem &problem,
                                      bool isRepeated);
 
 /// The best of the program and of the orders that are constructed for its
-/// compute order, and if `mayReorder`, for two others. Error: as above.
+/// compute order, and if `mayReorder`, for two others, as far as these take
+/// less than `knownNs`. Error: as above.
 Result<StepSchedule> sketchCandidates(const Problem &problem,
                                       const StepSchedulerOptions &options,
-                                      bool mayReorder);
+                                      bool mayReorder, int64_t knownNs);
 
 } // namespace mlir::commsched::schedule
 

@@ -220,22 +220,23 @@ schedule::scheduleStepOnce(const Problem &problem,
 /// sketchStep() and sketchStepInOrders().
 static Result<StepSchedule> sketch(const Problem &problem,
                                    const StepSchedulerOptions &options,
-                                   bool mayReorder) {
-  return searchFrom(problem, problem.programOrder(), options,
-                    [&](const Problem &ordered) {
-                      return sketchCandidates(ordered, options, mayReorder);
-                    });
+                                   bool mayReorder, int64_t knownNs) {
+  return searchFrom(
+      problem, problem.programOrder(), options, [&](const Problem &ordered) {
+        return sketchCandidates(ordered, options, mayReorder, knownNs);
+      });
 }
 
 Result<StepSchedule> schedule::sketchStep(const Problem &problem,
                                           const StepSchedulerOptions &options) {
-  return sketch(problem, options, /*mayReorder=*/false);
+  return sketch(problem, options, /*mayReorder=*/false, unlimited);
 }
 
 Result<StepSchedule>
 schedule::sketchStepInOrders(const Problem &problem,
-                             const StepSchedulerOptions &options) {
-  return sketch(problem, options, /*mayReorder=*/true);
+                             const StepSchedulerOptions &options,
+                             int64_t knownNs) {
+  return sketch(problem, options, /*mayReorder=*/true, knownNs);
 }
 
 StepCache::Key StepCache::makeKey(const Problem &problem,

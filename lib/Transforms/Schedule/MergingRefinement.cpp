@@ -24,8 +24,9 @@ static constexpr size_t maxRefinedAgainNodes = 1 << 17;
 /// out: chance would choose.
 static constexpr size_t leastSketchedPart = 8;
 
-/// How many changes that are better alone are tried together, at most.
-static constexpr size_t maxCombined = 16;
+/// How many changes that are better alone may gain nothing together with others
+/// before no further ones are tried.
+static constexpr size_t maxHindered = 4;
 
 namespace {
 
@@ -35,6 +36,17 @@ struct Move {
   SmallVector<Bucket, 2> taken, given;
   /// For how long what is taken is exposed, in nanoseconds.
   int64_t exposedNs = 0;
+
+  /// Identifies it.
+  std::vector<int32_t> getKey() const {
+    std::vector<int32_t> key;
+    for (const Bucket &unit : llvm::concat<const Bucket>(taken, given)) {
+      key.push_back(unit.key);
+      key.push_back(static_cast<int32_t>(unit.starts.size()));
+      llvm::append_range(key, unit.starts);
+    }
+    return key;
+  }
 };
 
 } // namespace
@@ -53,7 +65,7 @@ public:
 private:
   /// A changed choice with a sketch.
   struct Trial {
-    const Move *move;
+    ArrayRef<const Move *> changes;
     std::vector<Bucket> units;
     BucketChoice choice;
     StepSchedule step;
@@ -67,6 +79,11 @@ private:
   auto getKey(const Trial &trial) const {
     return getKey(trial.step, trial.units.size());
   }
+  auto getBefore() const {
+    return [this](const Trial &a, const Trial &b) {
+      return getKey(a) < getKey(b);
+    };
+  }
   void readLines();
   void readUnits();
   bool mayToggle(const Bucket &unit) const {
@@ -77,9 +94,11 @@ private:
   void addMove(ArrayRef<Bucket> taken, ArrayRef<Bucket> given);
   void addMoves(ArrayRef<Bucket> line);
   LogicalResult listMoves();
-  std::optional<Trial> prepare(const std::vector<Bucket> &from,
-                               const Move &move);
-  LogicalResult sketch(MutableArrayRef<Trial> trials);
+  std::optional<Trial> prepare(std::vector<Bucket> changed,
+                               ArrayRef<const Move *> changes) const;
+  LogicalResult sketch(std::vector<Trial> &trials);
+  FailureOr<Trial> combine(Trial chosen, ArrayRef<const Move *> others);
+  FailureOr<bool> improveBy(ArrayRef<const Move *> tried);
   FailureOr<bool> improve();
 
   MergingSearch &search;
@@ -102,6 +121,9 @@ private:
   /// could be copied.
   std::vector<Bucket> units;
   std::vector<Move> moves;
+  /// The changes that were not better when they were tried last: they are tried
+  /// again where no other change is better.
+  WorseChanges worse;
   /// Which moves are listed: those that let a launch gather a parameter twice
   /// come last, since what they join is hard to divide again.
   enum class Twice { No, Only, Too } twice = Twice::No;
@@ -266,22 +288,28 @@ LogicalResult MergingSearch::Refinement::listMoves() {
 // Search
 //===----------------------------------------------------------------------===//
 
-/// The choice of the units `from` after `move`; none if what it takes is not
-/// there, or a path of dependences joins what it merges.
+/// The choice of the units `changed` after those of `changes` whose units are
+/// there; none if no change is left.
 std::optional<MergingSearch::Refinement::Trial>
-MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
-                                   const Move &move) {
-  Trial trial = {&move, {}, {}, {}};
-  auto isTaken = [&](const Bucket &unit) {
-    return llvm::any_of(move.taken, [&](const Bucket &taken) {
-      return taken.starts == unit.starts && taken.key == unit.key;
-    });
-  };
-  llvm::copy_if(from, std::back_inserter(trial.units),
-                [&](const Bucket &unit) { return !isTaken(unit); });
-  if (trial.units.size() + move.taken.size() != from.size())
+MergingSearch::Refinement::prepare(std::vector<Bucket> changed,
+                                   ArrayRef<const Move *> changes) const {
+  bool isChanged = false;
+  for (const Move *move : changes) {
+    auto isTaken = [&](const Bucket &unit) {
+      return llvm::any_of(move->taken, [&](const Bucket &taken) {
+        return taken.starts == unit.starts && taken.key == unit.key;
+      });
+    };
+    if (static_cast<size_t>(llvm::count_if(changed, isTaken)) !=
+        move->taken.size())
+      continue;
+    llvm::erase_if(changed, isTaken);
+    llvm::append_range(changed, move->given);
+    isChanged = true;
+  }
+  if (!isChanged)
     return std::nullopt;
-  llvm::append_range(trial.units, move.given);
+  Trial trial = {changes, std::move(changed), {}, {}};
   BucketChoice &choice = trial.choice;
   StringRef suffix = ", changed where that is shorter";
   choice.rule = best.choice->rule;
@@ -299,73 +327,127 @@ MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
     return a.starts.front() < b.starts.front();
   });
   search.chooser.price(choice);
-  if (!search.chooser.merge(choice))
-    return std::nullopt;
   return trial;
 }
 
-/// Sketches the trials, each from the order of the best one.
-LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
+/// Sketches the trials, each from the order of the best one. Leaves out those
+/// of which a path of dependences joins what is merged.
+LogicalResult MergingSearch::Refinement::sketch(std::vector<Trial> &trials) {
   numLeft -= std::min(numLeft, trials.size());
-  return failableParallelForEach(
-      search.function.getContext(), trials, [&](Trial &trial) -> LogicalResult {
-        Result<StepSchedule> step = scheduleMerged(
-            trial.choice,
-            schedule::adaptOrder(best.step.order, *best.choice->merged,
-                                 *trial.choice.merged),
-            schedule::sketchStepInOrders, stepOptions);
-        if (!step)
-          return emitError(search.function.getLoc(), "cannot be scheduled: ")
-                 << step.error();
-        trial.step = std::move(*step);
-        return success();
-      });
+  // What takes as long may have fewer collectives.
+  int64_t knownNs = best.step.fits(stepOptions.limitBytes)
+                        ? saturatingAdd(best.step.stepNs, 1)
+                        : unlimited;
+  auto sketchOne = [&](Trial &trial) -> LogicalResult {
+    if (!search.chooser.merge(trial.choice))
+      return success();
+    Result<StepSchedule> step = scheduleMerged(
+        trial.choice,
+        schedule::adaptOrder(best.step.order, *best.choice->merged,
+                             *trial.choice.merged),
+        [&](const Problem &problem, const StepSchedulerOptions &with) {
+          return schedule::sketchStepInOrders(problem, with, knownNs);
+        },
+        stepOptions);
+    if (!step)
+      return emitError(search.function.getLoc(), "cannot be scheduled: ")
+             << step.error();
+    trial.step = std::move(*step);
+    return success();
+  };
+  if (failed(failableParallelForEach(search.function.getContext(), trials,
+                                     sketchOne)))
+    return failure();
+  llvm::erase_if(trials,
+                 [](const Trial &trial) { return !trial.choice.merged; });
+  return success();
 }
 
-/// Tries all changes, and takes the best and those that are better with it.
-FailureOr<bool> MergingSearch::Refinement::improve() {
-  if (failed(listMoves()))
-    return failure();
-  if (moves.size() / leastSketchedPart > numLeft)
+/// Adds others of the changes that are better alone, the best first: as many as
+/// make it better together, of the first, the first two, four and so on.
+FailureOr<MergingSearch::Refinement::Trial>
+MergingSearch::Refinement::combine(Trial chosen,
+                                   ArrayRef<const Move *> others) {
+  size_t numHindered = 0;
+  while (!others.empty() && numHindered < maxHindered && numLeft > 0) {
+    std::vector<Trial> trials;
+    for (size_t count = 1, last = 0; last < others.size();
+         last = count, count = std::min(2 * count, others.size()))
+      if (std::optional<Trial> trial =
+              prepare(chosen.units, others.take_front(count)))
+        trials.push_back(std::move(*trial));
+    if (failed(sketch(trials)))
+      return failure();
+    auto better = llvm::min_element(trials, getBefore());
+    if (better != trials.end() && getKey(*better) < getKey(chosen)) {
+      others = others.drop_front(better->changes.size());
+      chosen = std::move(*better);
+    } else {
+      others = others.drop_front();
+      ++numHindered;
+    }
+  }
+  return chosen;
+}
+
+/// Tries each of the changes, and takes the best and those that are better with
+/// it, if there is one.
+FailureOr<bool>
+MergingSearch::Refinement::improveBy(ArrayRef<const Move *> tried) {
+  if (tried.size() / leastSketchedPart > numLeft)
     return false;
   std::vector<Trial> trials;
-  trials.reserve(std::min(moves.size(), numLeft));
-  for (const Move &move : moves) {
-    if (trials.size() == numLeft)
-      break;
-    if (std::optional<Trial> trial = prepare(units, move))
+  for (size_t index = 0; index < tried.size() && trials.size() < numLeft;
+       ++index)
+    if (std::optional<Trial> trial = prepare(units, tried.slice(index, 1)))
       trials.push_back(std::move(*trial));
-  }
   if (failed(sketch(trials)))
     return failure();
   llvm::erase_if(trials, [&](const Trial &trial) {
-    return getKey(trial) >= getKey(best.step, units.size());
+    std::vector<int32_t> change = trial.changes.front()->getKey();
+    if (getKey(trial) < getKey(best.step, units.size())) {
+      worse.erase(change);
+      return false;
+    }
+    worse[std::move(change)] = !trial.step.fits(stepOptions.limitBytes);
+    return true;
   });
   if (trials.empty())
     return false;
-  llvm::stable_sort(trials, [&](const Trial &a, const Trial &b) {
-    return getKey(a) < getKey(b);
-  });
-  Trial chosen = std::move(trials.front());
-  for (size_t index = 1;
-       index < std::min(trials.size(), maxCombined) && numLeft > 0; ++index) {
-    std::optional<Trial> both = prepare(chosen.units, *trials[index].move);
-    if (!both)
-      continue;
-    if (failed(sketch(*both)))
-      return failure();
-    if (getKey(*both) < getKey(chosen))
-      chosen = std::move(*both);
-  }
-  units = std::move(chosen.units);
-  best.choice = &search.choices.emplace_back(std::move(chosen.choice));
-  best.step = std::move(chosen.step);
+  llvm::stable_sort(trials, getBefore());
+  SmallVector<const Move *> others;
+  for (const Trial &trial : ArrayRef(trials).drop_front())
+    others.push_back(trial.changes.front());
+  FailureOr<Trial> chosen = combine(std::move(trials.front()), others);
+  if (failed(chosen))
+    return failure();
+  units = std::move(chosen->units);
+  best.choice = &search.choices.emplace_back(std::move(chosen->choice));
+  best.step = std::move(chosen->step);
   return true;
+}
+
+/// Makes the best one better by changes that are not known to be worse, or if
+/// there is none, by the others.
+FailureOr<bool> MergingSearch::Refinement::improve() {
+  if (failed(listMoves()))
+    return failure();
+  SmallVector<const Move *> open, known;
+  for (const Move &move : moves)
+    (worse.count(move.getKey()) == 0 ? open : known).push_back(&move);
+  FailureOr<bool> isImproved = improveBy(open);
+  return failed(isImproved) || *isImproved ? isImproved : improveBy(known);
 }
 
 FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
   readLines();
   readUnits();
+  // What took too much may be within this limit.
+  if (auto known = search.worseChanges.find(best.choice);
+      known != search.worseChanges.end())
+    for (const auto &[change, isOver] : known->second)
+      if (!isOver)
+        worse.try_emplace(change, false);
   while (numLeft > 0) {
     FailureOr<bool> isImproved = improve();
     if (failed(isImproved))
@@ -375,6 +457,7 @@ FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
     else if (!*isImproved)
       break;
   }
+  search.worseChanges[best.choice] = std::move(worse);
   return std::move(best);
 }
 

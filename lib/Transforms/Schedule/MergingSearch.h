@@ -22,6 +22,7 @@
 #include "../Bucketing/BucketChoice.h"
 
 #include <list>
+#include <map>
 
 namespace mlir::commsched {
 
@@ -107,6 +108,11 @@ private:
   /// What rules make of the collectives as they are sorted now.
   std::vector<std::pair<Rules, BucketChoice *>> formed;
   std::vector<Sketch> sketches;
+  /// Changes that are not better, by what identifies them, and whether they
+  /// take more than the limit.
+  using WorseChanges = std::map<std::vector<int32_t>, bool>;
+  /// By the choice that a refinement has ended with.
+  DenseMap<const BucketChoice *, WorseChanges> worseChanges;
 };
 
 } // namespace mlir::commsched

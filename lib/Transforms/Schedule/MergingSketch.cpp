@@ -101,8 +101,12 @@ MergingSearch::Descent::schedule(BucketChoice &choice) const {
   if (!choice.merged)
     if (Status status = search.chooser.merge(choice); !status)
       return Error{status.error()};
-  return scheduleMerged(choice, orderLike(*choice.merged, unmerged),
-                        schedule::sketchStepInOrders, stepOptions);
+  return scheduleMerged(
+      choice, orderLike(*choice.merged, unmerged),
+      [](const Problem &problem, const StepSchedulerOptions &with) {
+        return schedule::sketchStepInOrders(problem, with);
+      },
+      stepOptions);
 }
 
 /// Adds choices of what is tried next that would be sketched, up to `count`.

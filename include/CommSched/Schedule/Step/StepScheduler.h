@@ -13,6 +13,7 @@
 
 #include "CommSched/Schedule/Model/Objective.h"
 #include "CommSched/Schedule/Model/Problem.h"
+#include "CommSched/Support/Unlimited.h"
 
 #include <map>
 #include <mutex>
@@ -115,9 +116,11 @@ Result<StepSchedule> sketchStep(const Problem &problem,
                                 const StepSchedulerOptions &options);
 
 /// The best of sketchStep(), of two orders of list scheduling, and of what is
-/// constructed for their compute orders.
+/// constructed for their compute orders. Constructions end early where they
+/// take `knownNs` or more, which is of no interest.
 Result<StepSchedule> sketchStepInOrders(const Problem &problem,
-                                        const StepSchedulerOptions &options);
+                                        const StepSchedulerOptions &options,
+                                        int64_t knownNs = unlimited);
 
 /// Keeps what the step scheduler found, for problems that are solved several
 /// times: loops with the same body, or the same loop in several trials.
