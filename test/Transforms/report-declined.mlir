@@ -32,10 +32,10 @@ func.func @dynamic_with_costs(%x: tensor<4xf32>) -> tensor<?xf32> {
   return %y : tensor<?xf32>
 }
 
-// A loop whose iterations nobody counts, of which the first alone is known.
+// A loop whose iterations nobody counts.
 // CHECK: remark: [Analysis] AssumedTime | Category:commsched | Function=loop
-// CHECK-SAME: scf.for is assumed to take 5 ns, the least by what is known of it: how many iterations 'scf.for' has is not known, so that it counts once; 'commsched.trip_count' on it gives their number
-// JSON: {"function":"loop",{{.*}}"step_time_ns":5,{{.*}}"pinned_ops":0,"assumed_ops":1,
+// CHECK-SAME: scf.for is assumed to take 80 ns, the least by what is known of it: how many iterations 'scf.for' has is not known, so that they count as 16; 'commsched.trip_count' on it gives their number
+// JSON: {"function":"loop",{{.*}}"step_time_ns":80,{{.*}}"pinned_ops":0,"assumed_ops":1,
 func.func @loop(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

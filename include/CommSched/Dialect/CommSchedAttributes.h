@@ -43,6 +43,9 @@ inline constexpr llvm::StringLiteral compileWithAttrName =
 /// On a loop: how often its body runs, for costs only, where its bounds do not
 /// say.
 inline constexpr llvm::StringLiteral tripCountAttrName = "commsched.trip_count";
+/// The same on a part of a loop of which nothing says how often it runs.
+inline constexpr llvm::StringLiteral assumedTripCountAttrName =
+    "commsched.assumed_trip_count";
 inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
 /// The callee of the `commsched.compute` that yields the state of a random
 /// number generator. An operator that is given a state, that or an argument

@@ -520,7 +520,8 @@ std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
         return explainUnknownCost(costs, &nested);
   if (getRegionUse(op) == RegionUse::Loop)
     return "how many iterations " + name +
-           " has is not known, so that it counts once; '" +
+           " has is not known, so that they count as " +
+           std::to_string(getTripCount(op).count) + "; '" +
            tripCountAttrName.str() + "' on it gives their number";
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (collective && failed(collective.getProcessGroup(costs.getSymbolTables())))

@@ -131,6 +131,8 @@ TripCount mlir::commsched::getTripCount(Operation *loop) {
     return {*known, TripCount::Source::Bounds};
   if (auto hint = loop->getAttrOfType<IntegerAttr>(tripCountAttrName))
     return {hint.getInt(), TripCount::Source::Hint};
+  if (auto part = loop->getAttrOfType<IntegerAttr>(assumedTripCountAttrName))
+    return {part.getInt(), TripCount::Source::Assumed};
   return {};
 }
 

@@ -196,10 +196,13 @@ static std::optional<std::string> findTooFew(const ScheduledLoop &scheduled,
   if (!type.isIndex() && !llvm::isIntN(type.getIntOrFloatBitWidth(), least))
     return need + "its counter is of type " + llvm::to_string(type);
   TripCount trips = getTripCount(loop);
-  if (trips.source == TripCount::Source::Hint && trips.count < least)
-    return need + "'" + tripCountAttrName.str() + "' is " +
-           std::to_string(trips.count);
-  return std::nullopt;
+  if (trips.count >= least)
+    return std::nullopt;
+  return need +
+         (trips.source == TripCount::Source::Hint
+              ? "'" + tripCountAttrName.str() + "' is "
+              : "its iterations are not known and count as ") +
+         std::to_string(trips.count);
 }
 
 /// Why the schedule of a loop, of so many iterations if that is known, is not

@@ -458,11 +458,14 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   auto few = cast<scf::ForOp>(rewriter.clone(*loop));
   few.getBody()->walk([](Operation *op) { extendName(op, ".few"); });
   const TripCount trips = getTripCount(loop);
+  const StringRef hintName = trips.source == TripCount::Source::Hint
+                                 ? tripCountAttrName
+                                 : assumedTripCountAttrName;
   auto setHint = [&](scf::ForOp hinted, int64_t count) {
-    hinted->setAttr(tripCountAttrName, rewriter.getI64IntegerAttr(count));
+    hinted->setAttr(hintName, rewriter.getI64IntegerAttr(count));
   };
   // It runs for fewer only, so that another run does not overlap it.
-  setHint(few, std::min(trips.count, leastCount - 1));
+  setHint(few, leastCount - 1);
   Value hasEnough = makeCountCheck(rewriter, loop, leastCount);
   auto guard = scf::IfOp::create(rewriter, loop.getLoc(), loop.getResultTypes(),
                                  hasEnough, /*addThenBlock=*/true,
@@ -481,8 +484,7 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   listener.simplify();
   if (failed(kernel))
     return failure();
-  if (trips.source == TripCount::Source::Hint)
-    setHint(*kernel, trips.count - scheduled.schedule.order.depth() + 1);
+  setHint(*kernel, trips.count - scheduled.schedule.order.depth() + 1);
   dropUnused(*kernel);
   return success();
 }

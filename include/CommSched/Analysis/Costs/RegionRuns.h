@@ -20,14 +20,15 @@ RegionUse getRegionUse(Operation *op);
 
 /// How often a loop runs its body.
 struct TripCount {
-  /// INT64_MAX if it is more.
-  int64_t count = 1;
+  /// INT64_MAX if it is more. Where nothing is known it is so many that a loop
+  /// whose iterations overlap takes less time than the loop as it was.
+  int64_t count = 16;
   enum class Source {
     /// Its bounds are constants.
     Bounds,
     /// The hint `commsched.trip_count`.
     Hint,
-    /// Nothing is known: it counts once.
+    /// Nothing is known, or what is assumed of the loop that it was a part of.
     Assumed,
   };
   Source source = Source::Assumed;

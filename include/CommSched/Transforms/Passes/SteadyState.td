@@ -39,8 +39,8 @@ def PipelineLoops
 
     Where the number of iterations is not known, an `scf.if` takes the pipelined
     loop from the least number of iterations that it pays for, and the loop as
-    it was for fewer, unless `commsched.trip_count` on the loop says that there
-    are fewer. All ranks have the same number.
+    it was for fewer, unless fewer count (by `commsched.trip_count` on the loop,
+    or 16 without it). All ranks have the same number.
 
     With `unroll`, all iterations of a short loop are also scheduled as one
     program; the better one is taken, and a remark gives both times.
