@@ -1,4 +1,4 @@
-// RUN: %rows %s | commsched-test-opt -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-test-opt --commsched-report -split-input-file -verify-diagnostics -o /dev/null
 
 // The interfaces hold the collectives of every dialect to the rules of a
 // future.
@@ -25,3 +25,7 @@ func.func @row(%x: tensor<4xf32>) {
 
 // expected-error@below {{'commsched_test.exchange' op starts a collective that is never waited for (C2)}}
 %handle = commsched_test.exchange %x over "ring" ranks(4) : tensor<4xf32>
+
+// expected-error@below {{'commsched_test.work' op says that it takes -5 ns, which must not be negative}}
+%0 = commsched_test.work -5(%x) : (tensor<4xf32>) -> tensor<4xf32>
+%1 = commsched_test.work 5(%x) : (tensor<4xf32>) -> tensor<4xf32>

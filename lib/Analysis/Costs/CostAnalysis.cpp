@@ -64,6 +64,19 @@ static LogicalResult checkImplementations(Operation *root,
   return failure(result.wasInterrupted());
 }
 
+/// Checks what operations in `root` say of their own time.
+static LogicalResult checkKnownTimes(Operation *root) {
+  WalkResult result = root->walk([](CostOpInterface op) {
+    int64_t knownNs = op.getKnownRuntimeNs().value_or(0);
+    if (knownNs >= 0)
+      return WalkResult::advance();
+    op.emitOpError("says that it takes ")
+        << knownNs << " ns, which must not be negative";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 CostAnalysis::CostAnalysis(Operation *op) : symbolTables(op) {
   FailureOr<std::shared_ptr<const cost::MeasuredTable>> profile =
       getProfile(op);
@@ -90,7 +103,7 @@ void CostAnalysis::read(Operation *op, const cost::MeasuredTable *profile) {
   if (profile)
     profile->applyTo(*target);
   costs.emplace(*target, profile, symbolTables);
-  if (failed(checkImplementations(op, *costs)))
+  if (failed(checkImplementations(op, *costs)) || failed(checkKnownTimes(op)))
     costs.reset();
 }
 
