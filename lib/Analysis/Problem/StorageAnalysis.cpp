@@ -139,12 +139,12 @@ static bool mayBeMemory(Value value) {
   return true;
 }
 
-void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
+void StorageAnalysis::addUse(Operation *op, Value operand,
+                             const DenseSet<Block *> &inner) {
   int32_t storage = getStorage(operand);
   Block *block = operand.getParentBlock();
   if (storage == none && block != op->getBlock() &&
-      getTensorType(operand.getType()) &&
-      !(user != op && op->isAncestor(block->getParentOp()))) {
+      getTensorType(operand.getType()) && !inner.contains(block)) {
     storage = allocate(operand, none, getSizedType(operand));
     storages[storage].bytes = 0;
     storages[storage].freed = false;
@@ -157,14 +157,12 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
 }
 
 void StorageAnalysis::addUses(Operation *op) {
-  auto addOperands = [&](Operation *user) {
+  DenseSet<Block *> inner;
+  op->walk([&](Block *block) { inner.insert(block); });
+  op->walk([&](Operation *user) {
     for (Value operand : user->getOperands())
-      addUse(op, user, operand);
-  };
-  if (op->getNumRegions() == 0)
-    addOperands(op);
-  else
-    op->walk(addOperands);
+      addUse(op, operand, inner);
+  });
   if (auto wait = dyn_cast<WaitOpInterface>(op))
     if (auto it = inFlight.find(wait.getStart()); it != inFlight.end()) {
       for (int32_t storage : SmallVector<int32_t>(getUses(it->second.index)))
@@ -323,7 +321,7 @@ void StorageAnalysis::addResults(Operation *op) {
 
 void StorageAnalysis::resize(ResizeStorageOp op) {
   Value memory = op.getStorage();
-  addUse(op, op, memory);
+  addUse(op, memory);
   int32_t old = getStorage(memory);
   // Used ahead of its definition, as a graph region allows.
   if (old == none)

@@ -143,7 +143,9 @@ private:
   void place(Value value, int32_t storage);
   void addArguments(Block &block);
   void addUses(Operation *op);
-  void addUse(Operation *op, Operation *user, Value operand);
+  /// Of `operand` by `op`, whose regions consist of the blocks `inner`.
+  void addUse(Operation *op, Value operand,
+              const DenseSet<Block *> &inner = {});
   void addResults(Operation *op);
   int32_t findAliased(OpResult result);
   bool isReplaceable(Operation *op, OpOperand *operand, OpResult result) const;
