@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -154,6 +155,17 @@ std::optional<int64_t> mlir::commsched::getStaticBytes(TypeRange types) {
       return std::nullopt;
   }
   return total;
+}
+
+std::optional<int64_t> mlir::commsched::getWholeNumber(Attribute constant) {
+  if (auto elements = dyn_cast_if_present<DenseIntElementsAttr>(constant);
+      elements && elements.isSplat())
+    constant = elements.getSplatValue<IntegerAttr>();
+  auto number = dyn_cast_if_present<IntegerAttr>(constant);
+  if (!number)
+    return std::nullopt;
+  return APSInt(number.getValue(), number.getType().isUnsignedInteger())
+      .tryExtValue();
 }
 
 std::optional<int64_t>

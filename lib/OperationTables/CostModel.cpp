@@ -6,7 +6,6 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -318,16 +317,8 @@ struct CostModel : CostOpInterface::ExternalModel<CostModel, Operation *>,
 /// The whole number that `value` holds, a scalar or a tensor of equal elements.
 static std::optional<int64_t> getConstant(Value value) {
   Attribute attr;
-  if (!matchPattern(value, m_Constant(&attr)))
-    return std::nullopt;
-  if (auto elements = dyn_cast<DenseIntElementsAttr>(attr);
-      elements && elements.isSplat())
-    attr = elements.getSplatValue<IntegerAttr>();
-  auto number = dyn_cast<IntegerAttr>(attr);
-  if (!number)
-    return std::nullopt;
-  return APSInt(number.getValue(), number.getType().isUnsignedInteger())
-      .tryExtValue();
+  matchPattern(value, m_Constant(&attr));
+  return getWholeNumber(attr);
 }
 
 /// The constant that the region of `body` adds to its argument `index` from

@@ -115,6 +115,10 @@ SmallVector<Type> getSizedTypes(ValueRange values);
 /// The same for what `collective` delivers.
 SmallVector<Type> getSizedDeliveredTypes(Operation *collective);
 
+/// The whole number that a constant holds, one or the same in all elements;
+/// none if an int64_t cannot.
+std::optional<int64_t> getWholeNumber(Attribute constant);
+
 /// Bytes of all operands and results of `op`, by getSizedType(); none when one
 /// is not known.
 std::optional<int64_t> getOperandAndResultBytes(Operation *op);

@@ -13,7 +13,6 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ScopedPrinter.h"
@@ -252,20 +251,11 @@ static Attribute getAnyAttribute(Operation *op, StringRef name) {
 static std::optional<std::pair<Operation *, int64_t>>
 readConstant(Value value) {
   Operation *op = getProducer(value, "stablehlo.constant", 0);
-  if (!op)
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!op || !type || type.getRank() != 0 || !type.getElementType().isInteger())
     return std::nullopt;
-  auto elements =
-      dyn_cast_or_null<DenseIntElementsAttr>(getAnyAttribute(op, "value"));
-  if (!elements || elements.getType().getRank() != 0 ||
-      !isa<IntegerType>(elements.getElementType()))
-    return std::nullopt;
-  std::optional<int64_t> number =
-      APSInt(*elements.value_begin<APInt>(),
-             elements.getElementType().isUnsignedInteger())
-          .tryExtValue();
-  if (!number)
-    return std::nullopt;
-  return std::pair(op, *number);
+  std::optional<int64_t> number = getWholeNumber(getAnyAttribute(op, "value"));
+  return number ? std::optional(std::pair(op, *number)) : std::nullopt;
 }
 
 /// Whether a constant like that of `constant` can be `number`.
@@ -312,7 +302,12 @@ StableHloLoop::read(Operation *loop, LoopProblem::DeclineFunction decline) {
   };
   result.includesEnd = isCompared("LE");
   auto counter = dyn_cast<BlockArgument>(result.compare->getOperand(0));
-  auto end = readConstant(result.compare->getOperand(1));
+  Value bound = result.compare->getOperand(1);
+  auto end = readConstant(bound);
+  if (!end && getElementTypeOrSelf(bound).isInteger() &&
+      getProducer(bound, "stablehlo.constant", 0))
+    return refuse(bound.getLoc(),
+                  "it counts to a constant that is no integer below 2^63");
   if ((!isCompared("LT") && !result.includesEnd) || !counter ||
       counter.getOwner() != &condition || !end)
     return decides(ends.getOperand(0));

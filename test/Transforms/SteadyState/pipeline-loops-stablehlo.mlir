@@ -31,7 +31,7 @@
 // LE: dense<6> : tensor<i32>
 // LE-NEXT: "stablehlo.compare"{{.*}} LE>
 // WRAPS: LoopKept | {{.*}}Function=scan | {{.*}}: it has too many iterations"
-// LARGE: LoopKept | {{.*}}Function=scan | {{.*}}: it may end early: stablehlo.compare decides
+// LARGE: LoopKept | {{.*}}Function=scan | {{.*}}: it counts to a constant that is no integer below 2^63
 // UNSIGNED: dense<127> : tensor<ui8>
 // UNSIGNED-NEXT: "stablehlo.compare"
 
