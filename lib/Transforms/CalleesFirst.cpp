@@ -6,6 +6,7 @@
 #include "CommSched/Transforms/Passes.h"
 #include "PassSupport.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ScopeExit.h"
 
 #include <atomic>
@@ -24,6 +25,7 @@ struct CalleesFirst : mlir::commsched::impl::CalleesFirstBase<CalleesFirst> {
   using CalleesFirstBase::CalleesFirstBase;
 
   void getDependentDialects(DialectRegistry &registry) const override;
+  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
@@ -38,6 +40,15 @@ void CalleesFirst::getDependentDialects(DialectRegistry &registry) const {
   CalleesFirstBase::getDependentDialects(registry);
   for (const OpPassManager &pipeline : pipelines)
     pipeline.getDependentDialects(registry);
+}
+
+/// Has the options of the passes checked, also where no function runs them.
+LogicalResult CalleesFirst::initialize(MLIRContext *context) {
+  PassManager checked(context);
+  for (const OpPassManager &pipeline : pipelines)
+    checked.nest(pipeline.getOpAnchorName()) = pipeline;
+  OwningOpRef<ModuleOp> none = ModuleOp::create(UnknownLoc::get(context));
+  return checked.run(*none);
 }
 
 LogicalResult CalleesFirst::describe(Callees &callees, size_t level) {

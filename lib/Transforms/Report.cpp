@@ -69,8 +69,6 @@ private:
   LogicalResult printAsPage(ArrayRef<StepReport> reports);
 
   SimulationOptions simulation;
-  /// For emitOptionError().
-  std::optional<std::string> optionError;
   /// The option `reserved-bytes`.
   int64_t otherBytes = 0;
 };
@@ -79,15 +77,17 @@ private:
 
 LogicalResult Report::initialize(MLIRContext *context) {
   simulation.allocator = getSegmentKind(allocator);
-  optionError.reset();
   if (std::optional<std::string> error =
           parseByteCount(reservedBytes, otherBytes))
-    optionError = makeOptionError(*this, reservedBytes, *error);
+    return reportOptionError(context,
+                             makeOptionError(*this, reservedBytes, *error));
   simulation.withBuffers = format == ReportFormat::Html;
-  for (const Option<std::string> *option : {&before, &frontier})
-    if (!option->empty() && format != ReportFormat::Html && !optionError)
-      optionError = makeOptionError(*this, *option, "requires format=html");
-  return success();
+  auto ofPage = [&](const Option<std::string> &option) -> DependentOption {
+    return {option, !option.empty(), format == ReportFormat::Html,
+            "requires format=html"};
+  };
+  return reportOptionError(
+      context, findUnread(*this, {ofPage(before), ofPage(frontier)}));
 }
 
 LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
@@ -210,8 +210,6 @@ FailureOr<std::vector<StepReport>> Report::simulateBefore() {
 
 void Report::runOnOperation() {
   markAllAnalysesPreserved();
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();

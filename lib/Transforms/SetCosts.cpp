@@ -35,13 +35,11 @@ struct SetCosts : mlir::commsched::impl::SetCostsBase<SetCosts> {
         "link_sharing_h2d", 1);
     set(computeSlowdown, computeSlowdown != 0, "compute_slowdown",
         computeSlowdown);
-    return success();
+    return reportOptionError(context, optionError);
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(emitOptionError(module, optionError)))
-      return signalPassFailure();
     setTargetFields(module, fields);
     if ((!target.empty() && failed(setTarget(module, target))) ||
         (!profile.empty() &&
@@ -70,7 +68,7 @@ private:
   }
 
   SmallVector<std::pair<StringRef, double>> fields;
-  /// For emitOptionError().
+  /// For reportOptionError().
   std::optional<std::string> optionError;
 };
 

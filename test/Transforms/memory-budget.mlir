@@ -29,8 +29,7 @@
 // RUN: %{raise}reference-memory-model=true | FileCheck %s --check-prefix=RAISE -DLIMIT=1840
 // RUN: %{sink}reference-memory-model=true | FileCheck %s --check-prefixes=SINK,INSIDE -DLIMIT=1840
 
-// Bytes are bytes, whatever the reference counts.
-// RUN: %{raise}"reference-memory-model=true memory-budget=1700" | FileCheck %s --check-prefix=RAISE -DLIMIT=1700
+// RUN: %{raise}"reference-memory-model=true memory-budget=5%" | FileCheck %s --check-prefix=RAISE -DLIMIT=1660
 
 // More than there is.
 // RUN: %{raise}memory-budget=1e300% | FileCheck %s --check-prefix=FREE

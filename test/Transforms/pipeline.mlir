@@ -22,7 +22,7 @@
 // RUN: %{check-steps}
 
 // What the pipeline consists of, and which of its options become what.
-// REDEFINE: %{options} = bitwise buckets=off compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing max-chunks=4 memory-budget=7%% mode=coalesced slack=7 split=off strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
+// REDEFINE: %{options} = bitwise buckets=gathers-and-reductions compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing memory-budget=7%% mode=coalesced slack=7 split=off strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      OPTIONS: commsched-set-costs{assume-fusion=false compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true profile={{.+}}.json slack=7 target=b200},
@@ -39,11 +39,11 @@
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather
 //  OPTIONS-NEXT: ),
 //  OPTIONS-NEXT: commsched-frontier{
-//  OPTIONS-SAME:   bitwise=true buckets=off file={{.+}}.csv max-chunks=4 memory-budget=7% mode=coalesced split=off
+//  OPTIONS-SAME:   bitwise=true buckets=gathers-and-reductions file={{.+}}.csv max-chunks=8 memory-budget=7% mode=coalesced split=off
 //  OPTIONS-NEXT: test-commsched-callees-first{pipelines={func.func(
 //  PASSES-SAME:   commsched-schedule{
 // DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto pipeline-loops=true reserved-bytes=0 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced pipeline-loops=true reserved-bytes=0 split=off strict=true
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=gathers-and-reductions budget-on=live max-chunks=8 memory-budget=7% mode=coalesced pipeline-loops=true reserved-bytes=0 split=off strict=true
 //  PASSES-SAME:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%

@@ -1,19 +1,12 @@
 //===- OptionErrors.h - Errors in the options of passes ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pass::initialize() checks the options of a pass before there is an operation
-// to report an error at. A pass therefore keeps the first error as text,
+// Pass::initialize() checks the options of a pass: before the pass is cloned,
+// and also where there is nothing for it to do.
 //
 //   LogicalResult initialize(MLIRContext *context) override {
-//     optionError = findBadOption();
-//     return success();
+//     return reportOptionError(context, findBadOption());
 //   }
-//
-// and reports it at the operation that it runs on:
-//
-//   void runOnOperation() override {
-//     if (failed(emitOptionError(getOperation(), optionError)))
-//       return signalPassFailure();
 //
 // An option that has a list of values is an enum of the pass's TableGen
 // definition, which the option parser checks. What an option that nothing reads
@@ -66,12 +59,13 @@ findUnread(const Pass &pass, ArrayRef<DependentOption> options) {
   return std::nullopt;
 }
 
-/// Emits `error` at `op` and fails, or succeeds if there is no error.
-inline LogicalResult emitOptionError(Operation *op,
-                                     const std::optional<std::string> &error) {
+/// Emits `error` and fails, or succeeds if there is no error.
+inline LogicalResult
+reportOptionError(MLIRContext *context,
+                  const std::optional<std::string> &error) {
   if (!error)
     return success();
-  return emitError(op->getLoc(), *error);
+  return emitError(UnknownLoc::get(context), *error);
 }
 
 } // namespace mlir::commsched

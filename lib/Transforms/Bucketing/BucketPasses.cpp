@@ -85,15 +85,11 @@ public:
   LogicalResult initialize(MLIRContext *context) final {
     bucketing = {};
     bucketing.saturation = this->saturation;
-    optionError = readOwnOptions(bucketing);
-    if (!optionError)
-      optionError = readSizes();
-    return success();
+    OptionError error = readOwnOptions(bucketing);
+    return reportOptionError(context, error ? error : readSizes());
   }
 
   FailureOr<bool> rewrite() final {
-    if (failed(emitOptionError(this->getOperation(), optionError)))
-      return failure();
     OperationCosts *costs =
         this->template getAnalysis<CostAnalysis>().getCosts();
     if (!costs)
@@ -148,7 +144,6 @@ private:
   }
 
   BucketingPassOptions bucketing;
-  OptionError optionError;
 };
 
 /// `Base` is what TableGen makes of a CommSched_ParameterBucketPass.

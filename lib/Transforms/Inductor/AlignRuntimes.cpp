@@ -33,15 +33,15 @@ struct Agreement {
 struct AlignRuntimes : mlir::commsched::impl::AlignRuntimesBase<AlignRuntimes> {
   using AlignRuntimesBase::AlignRuntimesBase;
 
-  LogicalResult initialize(MLIRContext *context) override;
+  LogicalResult initialize(MLIRContext *context) override {
+    return reportOptionError(context, findBadOption());
+  }
   void runOnOperation() override;
 
 private:
   std::optional<std::string> findBadOption();
   LogicalResult writeTimes(ArrayRef<TimedFunction> functions);
   LogicalResult alignTimes(ArrayRef<TimedFunction> functions);
-
-  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -191,11 +191,6 @@ LogicalResult AlignRuntimes::alignTimes(ArrayRef<TimedFunction> functions) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-LogicalResult AlignRuntimes::initialize(MLIRContext *context) {
-  optionError = findBadOption();
-  return success();
-}
-
 std::optional<std::string> AlignRuntimes::findBadOption() {
   if (output.empty() && ranks.empty())
     return makeOptionError(*this, ranks, "or 'output' must be given");
@@ -209,8 +204,6 @@ std::optional<std::string> AlignRuntimes::findBadOption() {
 }
 
 void AlignRuntimes::runOnOperation() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   SmallVector<TimedFunction> functions = getTimedFunctions(getOperation());
   if (ranks.empty()) {
     markAllAnalysesPreserved();

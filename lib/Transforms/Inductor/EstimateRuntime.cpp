@@ -58,24 +58,21 @@ struct EstimateRuntime
   using EstimateRuntimeBase::EstimateRuntimeBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    optionError.reset();
     given.reset();
     if (profile.empty())
       return success();
     llvm::Expected<cost::MeasuredTable> table =
         cost::MeasuredTable::load(profile);
-    if (table)
-      given = std::make_shared<const cost::MeasuredTable>(std::move(*table));
-    else
-      optionError = makeOptionError(*this, profile,
-                                    "cannot be used: " +
-                                        llvm::toString(table.takeError()));
+    if (!table)
+      return reportOptionError(
+          context, makeOptionError(*this, profile,
+                                   "cannot be used: " +
+                                       llvm::toString(table.takeError())));
+    given = std::make_shared<const cost::MeasuredTable>(std::move(*table));
     return success();
   }
 
   void runOnOperation() override {
-    if (failed(emitOptionError(getOperation(), optionError)))
-      return signalPassFailure();
     if (!given) {
       if (OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts())
         return run(*costs);
@@ -164,8 +161,6 @@ private:
   /// The profile of the option, shared by the copies of the pass that run on
   /// several functions at once; or null.
   std::shared_ptr<const cost::MeasuredTable> given;
-  /// For emitOptionError().
-  std::optional<std::string> optionError;
   /// Name and type of the attribute, looked up once.
   StringAttr attrName;
   IntegerType timeType;

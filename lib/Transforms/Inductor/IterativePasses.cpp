@@ -49,14 +49,11 @@ public:
     pass.budget->fraction = this->peakMemoryBudget;
     pass.budget->model = this->referenceMemoryModel ? MemoryModel::Reference
                                                     : MemoryModel::Exact;
-    optionError = findBadOption();
-    return success();
+    return reportOptionError(context, findBadOption());
   }
 
 protected:
   FailureOr<bool> rewrite() final {
-    if (failed(emitOptionError(this->getOperation(), optionError)))
-      return failure();
     this->template markAnalysesPreserved<CostAnalysis>();
     return runIterativePass(this->getOperation(), pass,
                             this->template getAnalysis<CostAnalysis>());
@@ -98,13 +95,16 @@ private:
     auto withTimes = [&](const auto &option) -> DependentOption {
       return {option, isChanged(option), this->useRuntimeEstimations, problem};
     };
-    return findUnread(*this, {withTimes(this->extraOverlap),
-                              withTimes(this->commMultiplier),
-                              withTimes(this->computeMultiplier)});
+    return findUnread(*this,
+                      {withTimes(this->extraOverlap),
+                       withTimes(this->commMultiplier),
+                       withTimes(this->computeMultiplier),
+                       {this->referenceMemoryModel, this->referenceMemoryModel,
+                        !pass.budget->bytes,
+                        "means nothing beside a 'memory-budget' in bytes"}});
   }
 
   IterativePass pass;
-  std::optional<std::string> optionError;
 };
 
 struct ReorderCommsPreservingPeakMemory

@@ -375,8 +375,6 @@ FailureOr<bool> Interleave::interleave(const InterleavedPair &pair) {
 }
 
 FailureOr<bool> Interleave::rewrite() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return failure();
   FailureOr<InterleavedPair> pair = findPair();
   if (failed(pair))
     return failure();

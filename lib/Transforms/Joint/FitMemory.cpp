@@ -69,6 +69,7 @@ private:
   SchedulingOptions quick;
   /// Of the functions up to now.
   std::vector<FunctionFrontier> frontiers;
+  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -78,8 +79,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult FitMemory::initialize(MLIRContext *context) {
-  if (failed(SchedulingPass::initialize(context)))
-    return failure();
+  optionError = readOptions();
   scheduling.refusesAssumptions = strict;
   quick = scheduling;
   quick.splitting.split = ScheduleSplit::Off;
@@ -239,7 +239,7 @@ void FitMemory::runOnOperation() {
   // What then follows has the same options, and says what is wrong with them.
   if (joints.empty() && frontier.empty() && optionError)
     return markAllAnalysesPreserved();
-  if (failed(emitOptionError(module, optionError)))
+  if (failed(reportOptionError(&getContext(), optionError)))
     return signalPassFailure();
   if (joints.empty() && !frontier.empty() && failed(writeOtherFrontiers()))
     return signalPassFailure();

@@ -89,7 +89,9 @@ struct PartitionJoint
     : mlir::commsched::impl::PartitionJointBase<PartitionJoint> {
   using PartitionJointBase::PartitionJointBase;
 
-  LogicalResult initialize(MLIRContext *context) override;
+  LogicalResult initialize(MLIRContext *context) override {
+    return reportOptionError(context, findBadOption());
+  }
   void runOnOperation() override;
 
 private:
@@ -115,16 +117,10 @@ private:
 
   /// The limit on the peak of forward and backward together, if there is one.
   std::optional<int64_t> peakBytes;
-  std::optional<std::string> optionError;
   std::vector<Proposal> written;
 };
 
 } // namespace
-
-LogicalResult PartitionJoint::initialize(MLIRContext *context) {
-  optionError = findBadOption();
-  return success();
-}
 
 std::optional<std::string> PartitionJoint::findBadOption() {
   double fraction = activationMemoryBudget;
@@ -334,8 +330,6 @@ PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
 void PartitionJoint::runOnOperation() {
   written.clear();
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)))
-    return signalPassFailure();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
   if (!proposals.empty() &&

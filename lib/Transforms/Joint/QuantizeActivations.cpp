@@ -253,7 +253,6 @@ struct QuantizeActivations
 
 private:
   QuantizationRules rules;
-  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -265,12 +264,11 @@ LogicalResult QuantizeActivations::initialize(MLIRContext *context) {
     rules.allowedTypes.push_back(getType(context, type));
   if (rules.allowedTypes.empty())
     rules.allowedTypes.push_back(BFloat16Type::get(context));
-
-  optionError.reset();
   if (!std::isfinite(sizeInMb) || sizeInMb < 0)
-    optionError = makeOptionError(*this, sizeInMb,
-                                  "must be finite and not negative, but is " +
-                                      std::to_string(sizeInMb));
+    return reportOptionError(
+        context, makeOptionError(*this, sizeInMb,
+                                 "must be finite and not negative, but is " +
+                                     std::to_string(sizeInMb)));
   rules.smallestSizeMb = sizeInMb;
   rules.useScaling = useScaling;
   rules.excludePrimals = excludePrimals;
@@ -344,8 +342,6 @@ static void renewCalls(const CalledHalves &called) {
 
 void QuantizeActivations::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)))
-    return signalPassFailure();
   std::vector<CalledHalves> found = findCalledHalves(module);
   SmallVector<std::pair<const CalledHalves *, QuantizationPlan>> plans;
   for (const CalledHalves &called : found) {

@@ -134,8 +134,6 @@ ChooseImplementations::chooseIn(Block &block,
 }
 
 FailureOr<bool> ChooseImplementations::rewrite() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return failure();
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
       CostAnalysis::create(getOperation());
   if (failed(pricing))

@@ -223,8 +223,6 @@ FailureOr<FunctionFrontier> Frontier::sweep(func::FuncOp function) const {
 }
 
 void Frontier::runOnOperation() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   ModuleOp module = getOperation();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)

@@ -460,8 +460,6 @@ FailureOr<bool> Schedule::decideOnFunction() {
 FailureOr<bool> Schedule::rewrite() {
   func::FuncOp function = getOperation();
   excessOfBody.reset();
-  if (failed(emitOptionError(function, optionError)))
-    return failure();
   if (isJointFunction(function))
     remark::missed(function.getLoc(),
                    makeRemark("JointWhole", function.getSymName()))

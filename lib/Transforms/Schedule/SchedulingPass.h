@@ -22,15 +22,18 @@ public:
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    scheduling = {};
-    readRewritingOptions();
-    optionError = findBadOption();
-    if (!optionError)
-      optionError = readOwnOptions();
-    return success();
+    return reportOptionError(context, readOptions());
   }
 
 protected:
+  /// Returns the first error in the options.
+  std::optional<std::string> readOptions() {
+    scheduling = {};
+    readRewritingOptions();
+    std::optional<std::string> error = findBadOption();
+    return error ? error : readOwnOptions();
+  }
+
   /// Reads the options that only one of the passes has. Returns an error
   /// message if one makes no sense.
   virtual std::optional<std::string> readOwnOptions() { return std::nullopt; }
@@ -69,8 +72,6 @@ protected:
   }
 
   SchedulingOptions scheduling;
-  /// For emitOptionError().
-  std::optional<std::string> optionError;
 
 private:
   void readRewritingOptions() {
@@ -103,6 +104,12 @@ private:
                                "must be from " + Twine(leastChunks) + " to " +
                                    Twine(mostChunks) + ", but is " +
                                    Twine(this->maxChunks));
+      return findUnread(*this, {{this->mode, isChanged(this->mode),
+                                 this->buckets != ScheduleBuckets::Off,
+                                 "means nothing with 'buckets=off'"},
+                                {this->maxChunks, isChanged(this->maxChunks),
+                                 this->split != ScheduleSplit::Off,
+                                 "means nothing with 'split=off'"}});
     }
     return std::nullopt;
   }

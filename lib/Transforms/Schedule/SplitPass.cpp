@@ -145,10 +145,12 @@ namespace {
 struct Split : RewritingPass<mlir::commsched::impl::SplitBase<Split>> {
   using RewritingPass::RewritingPass;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return reportOptionError(context, findBadOption());
+  }
+
   FailureOr<bool> rewrite() override {
     func::FuncOp function = getOperation();
-    if (failed(emitOptionError(function, getOptionError())))
-      return failure();
     scheduling.splitting.split =
         bitwise ? ScheduleSplit::Auto : ScheduleSplit::Sums;
     scheduling.splitting.maxChunks = maxChunks;
@@ -172,7 +174,7 @@ private:
   /// Whether all that can be is split, not what makes the step shorter.
   bool isForced() const { return chunks != 0 || mode == SplitMode::Ring; }
 
-  std::optional<std::string> getOptionError() {
+  std::optional<std::string> findBadOption() {
     constexpr int64_t most = 64;
     constexpr int32_t mostPriced = 8;
     if (chunks != 0 && (chunks < 2 || chunks > most))

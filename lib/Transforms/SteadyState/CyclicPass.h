@@ -24,14 +24,16 @@ public:
   LogicalResult initialize(MLIRContext *context) override {
     options = {};
     options.maxDepth = this->maxDepth;
-    optionError = findBadOption();
-    return success();
+    std::optional<std::string> error = findBadOption();
+    return reportOptionError(context, error ? error : readOwnOptions());
   }
 
 protected:
+  /// Reads the options that only one of the passes has. Returns an error
+  /// message if one makes no sense.
+  virtual std::optional<std::string> readOwnOptions() = 0;
+
   LoopSchedulingOptions options;
-  /// For emitOptionError().
-  std::optional<std::string> optionError;
 
 private:
   std::optional<std::string> findBadOption() {

@@ -80,28 +80,23 @@ struct PipelineLoops
           CyclicPass<mlir::commsched::impl::PipelineLoopsBase<PipelineLoops>>> {
   using RewritingPass::RewritingPass;
 
-  LogicalResult initialize(MLIRContext *context) override;
-
 protected:
+  std::optional<std::string> readOwnOptions() override;
   FailureOr<bool> rewrite() override;
 };
 
 } // namespace
 
-LogicalResult PipelineLoops::initialize(MLIRContext *context) {
+std::optional<std::string> PipelineLoops::readOwnOptions() {
   constexpr int32_t most = 1024;
-  if (failed(CyclicPass::initialize(context)))
-    return failure();
-  if (!optionError && (unroll < 0 || unroll > most))
-    optionError = makeOptionError(*this, unroll,
-                                  "must be from 0 to " + Twine(most) +
-                                      ", but is " + Twine(unroll));
-  return success();
+  if (unroll >= 0 && unroll <= most)
+    return std::nullopt;
+  return makeOptionError(*this, unroll,
+                         "must be from 0 to " + Twine(most) + ", but is " +
+                             Twine(unroll));
 }
 
 FailureOr<bool> PipelineLoops::rewrite() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return failure();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return failure();

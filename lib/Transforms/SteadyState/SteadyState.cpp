@@ -34,11 +34,12 @@ struct SteadyState
     : CyclicPass<mlir::commsched::impl::SteadyStateBase<SteadyState>> {
   using CyclicPass::CyclicPass;
 
-  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
+protected:
+  std::optional<std::string> readOwnOptions() override;
+
 private:
-  std::optional<std::string> readAllocator();
   FailureOr<std::optional<ScheduledStep>>
   scheduleWithPorts(const StepLoop &steps, OperationCosts &costs,
                     LoopSchedulingOptions with,
@@ -54,22 +55,13 @@ private:
 
 } // namespace
 
-std::optional<std::string> SteadyState::readAllocator() {
+std::optional<std::string> SteadyState::readOwnOptions() {
   if (budgetOn == BudgetOn::Reserved && !options.budget.bytes)
     return makeOptionError(*this, budgetOn,
                            "is 'reserved', which needs a memory budget in "
                            "bytes, but option 'memory-budget' is '" +
                                memoryBudget.getValue() + "'");
-  return mlir::commsched::readAllocator(*this, budgetOn, allocator,
-                                        budgetAllocator);
-}
-
-LogicalResult SteadyState::initialize(MLIRContext *context) {
-  if (failed(CyclicPass::initialize(context)))
-    return failure();
-  if (!optionError)
-    optionError = readAllocator();
-  return success();
+  return readAllocator(*this, budgetOn, allocator, budgetAllocator);
 }
 
 /// Moves what a repetition is given to the beginning of the first stage and
@@ -323,8 +315,6 @@ void SteadyState::declineAll() {
 }
 
 void SteadyState::runOnOperation() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   SmallVector<func::FuncOp> steps;
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() && StepLoop::repeats(function))

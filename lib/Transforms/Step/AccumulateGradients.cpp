@@ -201,8 +201,6 @@ LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
 }
 
 void AccumulateGradients::runOnOperation() {
-  if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
   auto explain = [&](Location location, const Twine &reason) {
     decline(location, reason);
   };

@@ -98,8 +98,6 @@ LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
 
 void CheckBudget::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)))
-    return signalPassFailure();
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();

@@ -147,8 +147,8 @@ RUNS = [
                "frontier=%src/docs/results/data/memory/llama3-8b-dp64.json",
                steps=()),
     *make_runs("commsched-frontier",
-               "file=%folder/frontier.json memory-budget=10% buckets=off "
-               "split=off max-chunks=2 "
+               "file=%folder/frontier.json memory-budget=10% buckets=auto "
+               "split=auto max-chunks=2 "
                "mode=copy bitwise", steps=()),
     *make_runs("test-commsched-choose-implementations", "memory-budget=10%",
                steps=("implementations",),
@@ -246,25 +246,26 @@ RUNS = [
                "budget-on=reserved allocator=pytorch-expandable",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
     *make_runs("commsched-schedule",
-               "memory-budget=20% bitwise split=off max-chunks=2",
-               "memory-budget=100% buckets=gathers-and-reductions",
+               "memory-budget=20% bitwise split=off",
+               "memory-budget=100% buckets=gathers-and-reductions max-chunks=2",
                "mode=coalesced", steps=("fsdp", "hybrid", "experts")),
 
     *make_runs(
         "commsched-interleave", "first=@step second=@step name=both",
         "first=@step second=@step name=both share=none memory-budget=50% bitwise "
-        "split=off max-chunks=2 buckets=off",
+        "split=off buckets=off",
         steps=("fsdp", "experts")),
     *make_runs(
         "commsched-interleave",
-        "first=@step second=@step name=both memory-budget=20% mode=coalesced",
+        "first=@step second=@step name=both memory-budget=20% mode=coalesced "
+        "max-chunks=2",
         steps=("fsdp",)),
 
     # By check_split_backward.py.
     Run("test-commsched-split-backward", "function=@step input-gradients=0", steps=()),
     # On linked functions, by test/Transforms/Step.
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
-        "memory-budget=50% bitwise split=off max-chunks=2 buckets=off "
+        "memory-budget=50% bitwise split=auto max-chunks=2 buckets=auto "
         "mode=coalesced", steps=()),
     *make_runs("test-commsched-merge-step", "", "keep-parts", steps=()),
     *make_runs("commsched-pipeline", "",

@@ -34,7 +34,7 @@
 
 // RUN: not %{fit}"memory-budget=1GiB budget-on=reserved allocator=none" \
 // RUN:   %{report} | FileCheck %s --check-prefix=NONE
-// NONE: error: option 'allocator' of pass 'test-commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
+// NONE: error: option 'allocator' of pass 'commsched-schedule' is 'none', but option 'budget-on' is 'reserved'
 func.func @step(%x: tensor<10xi8> $in, %dy: tensor<10xi8> $tangent) -> (tensor<10xi8>, tensor<10xi8>) $joint {
   $take(%a = aten.mm %x in 10 ns : (tensor<10xi8>) -> tensor<67108864xi8>)
   $take(%b = aten.mm %a in 10 ns : (tensor<67108864xi8>) -> tensor<27262976xi8>)
