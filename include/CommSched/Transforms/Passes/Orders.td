@@ -164,7 +164,8 @@ def ReorderCommsPreservingPeakMemory
            "much longer, as a fraction">,
     Option<"unsafeCollectivesReorder",
            "reorder_iterative_unsafe_collectives_reorder", "bool",
-           /*default=*/"true", "Let starts pass other collectives">,
+           /*default=*/"true", "Let starts pass other collectives: two side by "
+           "side change places in each run, as in PyTorch">,
     Option<"withCollectives", "reorder_iterative_group_with_collectives",
            "bool", /*default=*/"false",
            "Take collectives along that the start depends on">,
