@@ -85,9 +85,9 @@ private:
   FailureOr<bool> pipelineStableHlo(Operation *loop);
   void readLimit(Operation *loop);
   void remarkKept(Location location, const Twine &reason);
-  /// From `leastCount` iterations on, if their number is not known.
+  /// From `leastCount` iterations on.
   void remarkPipelined(Location location, const Decision &decision,
-                       std::optional<int64_t> leastCount);
+                       int64_t leastCount = 1);
   void remarkUnrolled(Location location, const Decision &decision);
 
   func::FuncOp function;
@@ -122,7 +122,7 @@ static std::string compareUnrolled(const Decision &decision) {
 }
 
 void LoopPipeliner::remarkPipelined(Location location, const Decision &decision,
-                                    std::optional<int64_t> leastCount) {
+                                    int64_t leastCount) {
   if (!hasRemarks)
     return;
   const ScheduledLoop &scheduled = decision.best();
@@ -137,14 +137,14 @@ void LoopPipeliner::remarkPipelined(Location location, const Decision &decision,
              " iterations in progress, and " + Twine(after.peakBytes) +
              " bytes instead of " + Twine(before.peakBytes) + ", for " +
              describeLimit(scheduled.limitBytes) +
-             (leastCount ? ", where it has " + Twine(*leastCount) +
-                               " iterations or more"
-                         : "") +
+             (leastCount > 1 ? ", where it has " + Twine(leastCount) +
+                                   " iterations or more"
+                             : "") +
              compareUnrolled(decision))
                 .str();
   addPeriodMetrics(record, before, scheduled);
-  if (leastCount)
-    record << remark::metric("LeastCount", *leastCount);
+  if (leastCount > 1)
+    record << remark::metric("LeastCount", leastCount);
   if (std::optional<int64_t> count = decision.count)
     record << remark::metric("RunNsBefore",
                              decision.original.computeRunNs(before, *count))
@@ -463,8 +463,8 @@ FailureOr<scf::ForOp> LoopPipeliner::apply(Decision &decision) {
     return scf::ForOp();
   }
   if (!decision.count) {
-    std::optional<int64_t> leastCount = best.findLeastCount();
-    if (failed(applyGuardedSchedule(loop, best, *leastCount)))
+    int64_t leastCount = *best.findLeastCount();
+    if (failed(applyGuardedSchedule(loop, best, leastCount)))
       return emitError(location, unsupportedText);
     remarkPipelined(location, decision, leastCount);
     return scf::ForOp();
@@ -472,7 +472,7 @@ FailureOr<scf::ForOp> LoopPipeliner::apply(Decision &decision) {
   FailureOr<scf::ForOp> kernel = applySchedule(loop, best);
   if (failed(kernel))
     return emitError(location, unsupportedText);
-  remarkPipelined(location, decision, /*leastCount=*/std::nullopt);
+  remarkPipelined(location, decision);
   return kernel;
 }
 

@@ -454,9 +454,6 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
     scf::ForOp loop, const ScheduledLoop &scheduled, int64_t leastCount) {
   ArithmeticListener listener;
   IRRewriter rewriter(loop->getContext(), &listener);
-  rewriter.setInsertionPoint(loop);
-  auto few = cast<scf::ForOp>(rewriter.clone(*loop));
-  few.getBody()->walk([](Operation *op) { extendName(op, ".few"); });
   const TripCount trips = getTripCount(loop);
   const StringRef hintName = trips.source == TripCount::Source::Hint
                                  ? tripCountAttrName
@@ -464,19 +461,25 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   auto setHint = [&](scf::ForOp hinted, int64_t count) {
     hinted->setAttr(hintName, rewriter.getI64IntegerAttr(count));
   };
-  // It runs for fewer only, so that another run does not overlap it.
-  setHint(few, leastCount - 1);
-  Value hasEnough = makeCountCheck(rewriter, loop, leastCount);
-  auto guard = scf::IfOp::create(rewriter, loop.getLoc(), loop.getResultTypes(),
-                                 hasEnough, /*addThenBlock=*/true,
-                                 /*addElseBlock=*/true);
-  rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
-  moveInto(rewriter, loop, guard.thenBlock());
-  moveInto(rewriter, few, guard.elseBlock());
+  scf::IfOp guard;
+  if (leastCount > 1) {
+    rewriter.setInsertionPoint(loop);
+    auto few = cast<scf::ForOp>(rewriter.clone(*loop));
+    few.getBody()->walk([](Operation *op) { extendName(op, ".few"); });
+    // It runs for fewer only, so that another run does not overlap it.
+    setHint(few, leastCount - 1);
+    Value hasEnough = makeCountCheck(rewriter, loop, leastCount);
+    guard = scf::IfOp::create(rewriter, loop.getLoc(), loop.getResultTypes(),
+                              hasEnough, /*addThenBlock=*/true,
+                              /*addElseBlock=*/true);
+    rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
+    moveInto(rewriter, loop, guard.thenBlock());
+    moveInto(rewriter, few, guard.elseBlock());
+  }
   AssumedBounds bounds(rewriter, loop, leastCount);
   FailureOr<scf::ForOp> kernel = pipeline(rewriter, loop, scheduled);
   bounds.restore(rewriter);
-  if (failed(kernel)) {
+  if (failed(kernel) && guard) {
     rewriter.moveOpBefore(loop, guard);
     rewriter.replaceOp(guard, loop.getResults());
     // What the check computed is not used, and folds away.
@@ -484,7 +487,8 @@ LogicalResult mlir::commsched::applyGuardedSchedule(
   listener.simplify();
   if (failed(kernel))
     return failure();
-  setHint(*kernel, trips.count - scheduled.schedule.order.depth() + 1);
+  if (guard)
+    setHint(*kernel, trips.count - scheduled.schedule.order.depth() + 1);
   dropUnused(*kernel);
   return success();
 }

@@ -82,8 +82,9 @@ FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
 
 /// The same for a loop whose number of iterations is known when it runs:
 /// inserts an `scf.if` with the loop in its schedule, for `leastCount`
-/// iterations and more, and the loop as it was, for fewer. The names in the
-/// latter end with `.few`. `leastCount` is at least the depth.
+/// iterations and more, and the loop as it was, for fewer, unless that means
+/// none. The names in the latter end with `.few`. `leastCount` is at least the
+/// depth.
 LogicalResult applyGuardedSchedule(scf::ForOp loop,
                                    const ScheduledLoop &scheduled,
                                    int64_t leastCount);

@@ -71,6 +71,21 @@ func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %y : tensor<8xf32>
 }
 
+// REMARK: LoopPipelined | {{.*}}Function=any_count | {{.*}}Depth=1, {{.*}}Remark="{{.*}}, for a budget of 224"{{$}}
+// CHECK-LABEL: func.func @any_count(
+// CHECK-NEXT: // order: {{.*}}scf.for { all_reduce f wait g scf.yield }{{$}}
+func.func @any_count(%x: tensor<8xf32>, %n: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %b = commsched.compute "f"(%a) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    $run(%w = all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 80 : i64} : tensor<8xf32> -> tensor<8xf32>)
+    %c = commsched.compute "g"(%b, %w) {commsched.runtime_ns = 0 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
 // A loop whose number of iterations is not known: in its schedule where it has
 // as many as are in progress at once, else as it was.
 
