@@ -2,6 +2,7 @@
 """Models under FSDP2's `fully_shard` or `DistributedDataParallel`: adopted, they train
 as before."""
 
+import contextlib
 import copy
 import math
 import pickle
@@ -284,6 +285,14 @@ def test_what_would_change_collectives_is_an_error(mesh):
     model = cs.adopt(sharded(mesh))
     model.set_reshard_after_forward(False)
     model.unshard(async_op=True).wait()
+    optimizer = torch.optim.SGD(model.parameters())
+    for reshards in (True, False):
+        model.set_reshard_after_backward(reshards)
+        model(torch.ones(1, 4)).sum().backward()
+        with contextlib.nullcontext() if reshards else pytest.raises(
+            RuntimeError, match="'weight' of a Linear after set_reshard_after_backward"
+        ):
+            optimizer.step()
     with pytest.raises(AttributeError, match="set_gradient_divide_factor changes"):
         model.set_gradient_divide_factor(1.0)
     with pytest.raises(AttributeError, match="has no attribute 'set_nothing'"):

@@ -25,9 +25,11 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHandle
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.hooks import RemovableHandle
 
 from .comparison import Comparison, compare_models
+from .compiling.shared_reads import list_reads
 from .private import fsdp
 from .private.names import missing as find_missing
 from .reads import Read, ReadReplica, ReadShards, register_forward
@@ -58,20 +60,36 @@ class _Taken:
 _TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
 
 
-class AdoptedModule:
-    """What `FSDPModule` has, of a module that is adopted. When parameters are
-    gathered and freed is decided by the schedule of the graph."""
+class _SetsAll:
+    """The methods of `FSDPModule` that tell both what is adopted, and what is not."""
 
     def set_requires_gradient_sync(
         self, requires_gradient_sync: bool, *, recurse: bool = True
     ) -> None:
         modules = list(self.modules()) if recurse else [self]
         _set_reduces(modules, requires_gradient_sync)
-        for module in modules:
-            if isinstance(module, FSDPModule):
-                module.set_requires_gradient_sync(
-                    requires_gradient_sync, recurse=False
-                )
+        for module in _list_sharded(modules):
+            FSDPModule.set_requires_gradient_sync(
+                module, requires_gradient_sync, recurse=False
+            )
+
+    def set_reshard_after_backward(
+        self, reshard_after_backward: bool, *, recurse: bool = True
+    ) -> None:
+        modules = list(self.modules()) if recurse else [self]
+        reads = _list_reads(modules)
+        for read in reads:
+            fsdp.set_reshards(read.sharded, reshard_after_backward)
+        for module in _list_sharded(modules):
+            FSDPModule.set_reshard_after_backward(
+                module, reshard_after_backward, recurse=False
+            )
+        _watch_optimizers(reads)
+
+
+class AdoptedModule(_SetsAll):
+    """What `FSDPModule` has, of a module that is adopted. When parameters are
+    gathered and freed is decided by the schedule of the graph."""
 
     def unshard(self, async_op: bool = False) -> Optional[UnshardHandle]:
         self._set_unsharded(True)
@@ -96,7 +114,6 @@ class AdoptedModule:
     set_modules_to_backward_prefetch = _leave_to_schedule
     set_modules_to_forward_prefetch = _leave_to_schedule
     set_post_optim_event = _leave_to_schedule
-    set_reshard_after_backward = _leave_to_schedule
     set_reshard_after_forward = _leave_to_schedule
     set_unshard_in_backward = _leave_to_schedule
 
@@ -109,15 +126,8 @@ class AdoptedModule:
         return super().__getattr__(name)
 
 
-class AroundAdopted(FSDPModule):
+class AroundAdopted(_SetsAll, FSDPModule):
     """What a module under `fully_shard` that is not adopted tells those below it."""
-
-    def set_requires_gradient_sync(
-        self, requires_gradient_sync: bool, *, recurse: bool = True
-    ) -> None:
-        super().set_requires_gradient_sync(requires_gradient_sync, recurse=recurse)
-        if recurse:
-            _set_reduces(self.modules(), requires_gradient_sync)
 
     def reset_iter_state(self) -> None:
         for read in _list_reads(self.modules()):
@@ -220,7 +230,7 @@ def adopt(model: nn.Module) -> nn.Module:
         return model
     if isinstance(model, DistributedDataParallel):
         return _adopt_replica(model)
-    modules = [m for m in model.modules() if isinstance(m, FSDPModule)]
+    modules = _list_sharded(model.modules())
     if not modules:
         raise ValueError(
             f"no module of {type(model).__name__} is under fully_shard"
@@ -285,7 +295,7 @@ def _find_renamed(model: nn.Module) -> Optional[str]:
     try:
         for module in model.modules():
             if isinstance(module, FSDPModule):
-                list(fsdp.list_parameters(module))
+                list(map(fsdp.reshards, fsdp.list_parameters(module)))
                 fsdp.get_policy(module)
                 fsdp.get_input_device(module)
         if isinstance(model, DistributedDataParallel):
@@ -399,6 +409,37 @@ def _set_reduces(modules: Iterable[nn.Module], reduces: bool) -> None:
     reads = _list_reads(modules)
     for read in reads:
         read.set_reduces(reduces, reads)
+
+
+def _watch_optimizers(reads: Iterable[ReadShards]) -> None:
+    if not all(fsdp.reshards(read.sharded) for read in reads):
+        _register_once(_refuse_stale)
+
+
+_register_once = functools.cache(register_optimizer_step_pre_hook)
+
+
+@torch.compiler.disable
+def _refuse_stale(optimizer: torch.optim.Optimizer, *_: object) -> None:
+    """Refuses steps behind which `fully_shard` would read what it has kept of before."""
+    kept = {
+        id(read.parameter): read
+        for read in list_reads()
+        if isinstance(read, ReadShards) and not fsdp.reshards(read.sharded)
+    }
+    for parameter in itertools.chain(*(g["params"] for g in optimizer.param_groups)):
+        if parameter.grad is not None and (read := kept.get(id(parameter))):
+            raise RuntimeError(
+                f"an optimizer changes the parameter '{read.name}' of a "
+                f"{type(read.owner).__name__} after set_reshard_after_backward(False): "
+                "fully_shard would compute with its old values then, and a model that "
+                "is adopted does not. Call set_reshard_after_backward(True) before the "
+                "last backward of a step, or commsched.torch.release first"
+            )
+
+
+def _list_sharded(modules: Iterable[nn.Module]) -> list[FSDPModule]:
+    return [module for module in modules if isinstance(module, FSDPModule)]
 
 
 def _list_reads(modules: Iterable[nn.Module]) -> list[Read]:

@@ -79,8 +79,9 @@ class ShardedParameter:
     obstacle: Optional[str]
     #: What is equal of parameters that were one before they were sharded.
     origin: Hashable
-    #: FSDP2's own record.
+    #: FSDP2's own record, and that of the group.
     record: Any
+    group: Any
 
 
 def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
@@ -108,7 +109,17 @@ def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
                 _find_obstacle(group, record),
                 getattr(record, "_orig_param_uid", record),
                 record,
+                group,
             )
+
+
+def reshards(parameter: ShardedParameter) -> bool:
+    """Whether backwards free what was gathered."""
+    return parameter.group.reshard_after_backward
+
+
+def set_reshards(parameter: ShardedParameter, is_freed: bool) -> None:
+    parameter.group.reshard_after_backward = is_freed
 
 
 def _get_outer(record: Any) -> Optional[Distribution]:
