@@ -18,6 +18,7 @@ from commsched.torch.compiling import records
 from commsched.torch.compiling.shared_reads import list_reads
 from ranks import run_ranks
 from torch import nn
+from torch._dynamo.testing import CompileCounter
 from torch.distributed import BuiltinCommHookType
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -589,6 +590,28 @@ def test_a_model_of_which_nothing_is_compiled_is_said_once(make, replica, opt_pr
         assert scheduled() == [] and "test_torch_adoption.py:" in message
 
 
+@pytest.mark.parametrize("compile", [lambda model: model,
+                                     lambda model: torch.compile(model, **EAGER)])
+def test_what_a_replica_does_otherwise_is_said(replica, opt_program, compile):
+    model = cs.adopt(replica(Block()))
+    model.module.linear.weight.register_post_accumulate_grad_hook(lambda p: None)
+    with pytest.warns(cs.CommSchedWarning, match="'weight' of a Linear has got a hook"), \
+         pytest.warns(cs.CommSchedWarning, match="a gradient once more behind one for"):
+        loss = compile(model)(torch.ones(1, 8)).sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+
+    class Half(Block):
+        def forward(self, x):
+            return checkpoint(lambda x: x + self.linear.bias, x, use_reentrant=False)
+
+    call = compile(cs.adopt(replica(Half())))
+    run(call)
+    message = "rank 0: the last .* no gradient to 1 of 2 parameters: 'linear.weight'"
+    with pytest.raises(RuntimeError, match=message):
+        run(call)
+
+
 @pytest.mark.parametrize("kind", ["sharded", "tied", "replica"])
 def test_models_of_several_classes_are_not_counted_together(mesh, kind):
     run_all = []
@@ -643,6 +666,14 @@ def test_what_is_read_without_recording_gradients(make, replica, opt_program, mo
     for model in (make(Detached()), cs.adopt(replica(Detached()))):
         run(torch.compile(model, **EAGER))
         assert [p.grad is None for p in model.parameters()] == [True, False, False]
+
+
+def test_the_step_of_a_replica_is_compiled_once(replica):
+    counter = CompileCounter()
+    step = torch.compile(cs.adopt(replica(Block())), backend=counter)
+    for _ in range(3):
+        run(step)
+    assert counter.frame_count == 1
 
 
 class Random(Block):

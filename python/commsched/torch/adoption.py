@@ -144,8 +144,15 @@ class AdoptedReplica:
     """What `DistributedDataParallel` does otherwise when it is adopted."""
 
     is_running = False
+    #: Whether a forward had no backward yet, and one no gradient of some parameter.
+    is_awaited: bool
+    is_unfinished: bool
 
     def forward(self, *args: object, **kwargs: object) -> object:
+        if torch.is_grad_enabled() and self.require_backward_grad_sync:
+            if self.is_unfinished:
+                raise RuntimeError(self.describe_missing())
+            self.is_awaited = True
         has_buffers = fsdp.syncs_buffers(self)
         if has_buffers and self.require_forward_param_sync:
             fsdp.broadcast_buffers(fsdp.list_buffers(self), self.process_group)
@@ -160,6 +167,10 @@ class AdoptedReplica:
                 torch.is_grad_enabled() and self.require_backward_grad_sync
             )
         return outputs
+
+    @torch.compiler.assume_constant_result
+    def describe_missing(self) -> str:
+        return _TAKEN[self].comparison.describe_missing()
 
     def check_call(self, module: nn.Module, inputs: tuple) -> None:
         """Is called before forwards of the model inside, and refuses those that would
@@ -284,6 +295,7 @@ def adopt(model: nn.Module) -> nn.Module:
         if _list_taken(module) and not isinstance(module, AroundAdopted):
             cls = _take(module).cls
             module.__class__ = type(cls.__name__, (AroundAdopted, cls), {})
+    _watch_optimizers(_list_reads(model.modules()))
     compare_models(model, _list_reads(model.modules()))
     return model
 
@@ -337,7 +349,9 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
     _apply(model, reads, tied)
     taken = _take(model)
     taken.hook = model.module.register_forward_pre_hook(model.check_call)
-    taken.comparison = Comparison(taken.reads, model.process_group)
+    taken.comparison = Comparison(model, taken.reads)
+    # Not of the class: graphs would be compiled again when they become the model's.
+    model.is_awaited = model.is_unfinished = False
     compare_models(model, taken.reads)
     return model
 

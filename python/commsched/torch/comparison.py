@@ -15,19 +15,19 @@ import contextlib
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any, Optional
+from collections.abc import Iterator, Sequence
 
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.hooks import RemovableHandle
 
 from .compiling import records
 from .compiling.confirmation import RanksDiffer, fail
 from .compiling.launches import digest_of
 from .compiling.store import Job, StoreSilent, current_job
-from .private import call_after_backward
+from .private import call_after_backward, fsdp
 from .reads import Read, ReadReplica
 
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -69,43 +69,94 @@ def _compare_names(job: Job, ranks: tuple[int, ...], ours: list[str]) -> None:
 
 
 class Comparison:
-    """Compares the gradients of what `reads` read between the ranks of `group`, once."""
+    """Watches which parameters, that `reads` read, get a gradient behind forwards of
+    the adopted `model`, and compares the first ones between its ranks."""
 
-    def __init__(self, reads: Sequence[ReadReplica], group: Any):
-        self.reads, self.group = reads, group
-        #: By read: a sum of the bits of the gradient in the backward that runs.
-        self.sums: dict[int, torch.Tensor] = {}
+    def __init__(self, model: DistributedDataParallel, reads: Sequence[ReadReplica]):
+        self.model, self.reads = model, reads
+        #: The parameters without a gradient behind the last forward that has a backward.
+        self.left: set[int] = set()
+        self.is_compared = False
+        # Not of the gradients: these are also called where none is added up.
         self.hooks: list[RemovableHandle] = [
-            read.parameter.register_hook(lambda g, i=i: self._add(i, g))
+            read.parameter.register_post_accumulate_grad_hook(
+                lambda _, i=i: self._add(i)
+            )
             for i, read in enumerate(reads)
         ]
 
     def remove(self) -> None:
         for hook in self.hooks:
             hook.remove()
-        self.hooks = []
+
+    def describe_missing(self) -> str:
+        names = {m: f"{name}." for name, m in self.model.module.named_modules() if name}
+        missing = [self.reads[i] for i in sorted(self.left)]
+        found = [f"'{names.get(read.owner, '')}{read.name}'" for read in missing[:8]]
+        return (
+            f"rank {dist.get_rank()}: the last backward of a DistributedDataParallel "
+            f"has given no gradient to {len(missing)} of {len(self.reads)} parameters: "
+            f"{', '.join(found)}{' and others' if missing[8:] else ''}. Use them in the "
+            "loss on all ranks, freeze them before DistributedDataParallel is made, or "
+            "let that find_unused_parameters, without adopt"
+        )
 
     @torch.compiler.disable  # Of a compiled step, Dynamo would trace what hooks call.
-    def _add(self, index: int, gradient: Optional[torch.Tensor]) -> None:
-        # Compiled code gives none to what it uses without recording gradients.
-        if gradient is None or not self.reads[index].accumulation.reduces:
+    def _add(self, index: int) -> None:
+        if not self.reads[index].accumulation.reduces:
             return
-        call_after_backward(self._finish)
-        gradient = gradient.detach().contiguous()
-        if gradient.is_complex():
-            gradient = torch.view_as_real(gradient)
-        self.sums[index] = gradient.view(_INTEGERS[gradient.element_size()]).sum()
+        if self.model.is_awaited:
+            self.model.is_awaited, self.model.is_unfinished = False, True
+            self.left = set(self._list_watched())
+        elif index not in self.left:
+            records.warn_once(
+                f"the parameter '{self.reads[index].name}' of a "
+                f"{type(self.reads[index].owner).__name__} gets a gradient once more "
+                "behind one forward of its DistributedDataParallel, or without one: "
+                "where that comes from reading it in a forward, it is averaged over "
+                "the ranks, which is not done unless the model is adopted",
+                cause="gradients of a replica once more",
+            )
+        self.left.discard(index)
+        if not self.left and self.model.is_unfinished:
+            self.model.is_unfinished = False
+            if not self.is_compared:
+                call_after_backward(self._compare)
+
+    def _list_watched(self) -> Iterator[int]:
+        for index, (read, hook) in enumerate(zip(self.reads, self.hooks)):
+            parameter = read.parameter
+            if parameter is None or not parameter.requires_grad:
+                continue
+            known = fsdp.list_hooks(parameter)
+            if known - read.list_hooks() - {hook.id}:
+                records.warn_once(
+                    f"the parameter '{read.name}' of a {type(read.owner).__name__} has "
+                    "got a hook after adopt, which sees averaged gradients: those of a "
+                    "DistributedDataParallel that is not adopted see this rank's own",
+                    cause="hooks of a replica",
+                )
+            if hook.id in known:  # Not of what was put in its place.
+                yield index
 
     @torch.compiler.disable
-    def _finish(self) -> None:
-        if not self.hooks:
-            return
-        self.remove()
+    def _compare(self) -> None:
+        self.is_compared = True
         # Each rank has a column for each read, but may have no gradient of it.
-        least = next(iter(self.sums.values())).new_zeros(3, len(self.reads))
-        for index, value in self.sums.items():
+        least = None
+        for index, read in enumerate(self.reads):
+            gradient = None if read.parameter is None else read.parameter.grad
+            if gradient is None:
+                continue
+            if least is None:
+                size = 3, len(self.reads)
+                least = gradient.new_zeros(size, dtype=torch.int64)
+            if gradient.is_complex():
+                gradient = torch.view_as_real(gradient)
+            bits = gradient.contiguous().view(_INTEGERS[gradient.element_size()])
+            value = bits.sum()
             least[:, index] = torch.stack((value, -value, torch.ones_like(value)))
-        dist.all_reduce(least, dist.ReduceOp.MIN, self.group)
+        dist.all_reduce(least, dist.ReduceOp.MIN, self.model.process_group)
         differing = [
             read
             for read, (low, minus_high, is_used) in zip(self.reads, least.T.tolist())

@@ -452,6 +452,11 @@ class ReadReplica(Read):
             parameter, parameter.detach(), pending, uses, self._reduce
         )
 
+    def list_hooks(self) -> set[int]:
+        """The ids of those that the parameter has."""
+        own = (self.accumulation.hook, self.averaging)
+        return {hook.id for hook in own if hook is not None}
+
     def average_all(self) -> None:
         """Reduces the gradient that the parameter has, and those that it will have,
         whatever used it."""

@@ -232,7 +232,7 @@ def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
         return "it has a hook for its buffers"
     for name, module in model.module.named_modules():
         own = list(module.parameters(recurse=False))
-        if any(p._backward_hooks or p._post_accumulate_grad_hooks for p in own):
+        if any(map(list_hooks, own)):
             return f"a parameter of '{name}' has hooks, which see what is not reduced"
         if any(hasattr(p, "_st_info") for p in own):
             return f"'{name}' is distributed, and gets its parameters before a forward"
@@ -321,6 +321,14 @@ def take_accumulation_hooks(parameter: nn.Parameter) -> tuple[dict, dict]:
     taken = dict(hooks)
     hooks.clear()
     return hooks, taken
+
+
+def list_hooks(parameter: nn.Parameter) -> set[int]:
+    """The ids of the hooks of a parameter and of its gradient."""
+    return {
+        *(parameter._backward_hooks or ()),
+        *(parameter._post_accumulate_grad_hooks or ()),
+    }
 
 
 def has_forward_hooks(module: nn.Module) -> bool:
