@@ -337,6 +337,10 @@ def test_what_is_no_way_to_measure_is_refused():
     for given in (5, "", True, b"once"):
         with pytest.raises(OptionsError, match=f"'measure' is {given!r}; it takes"):
             Options(measure=given)
+    for name, given in (("target", "once"), ("profile", "times.json")):
+        with pytest.raises(OptionsError, match=f"'measure' is '{given}' and '{name}' is"):
+            Options(measure=given, **{name: "h100"})
+    assert Options(measure="never", target="h100").prices == prices.Prices("h100")
 
 
 def test_a_group_that_moves_no_data_is_not_priced(fake_world, monkeypatch):

@@ -134,7 +134,7 @@ class Options(ScheduleOptions):
         if self.target == "auto":
             object.__setattr__(self, "target", None)
         super().__post_init__()
-        _check_measure(self.measure)
+        _check_measure(self)
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         for name in _FLAGS:
@@ -277,12 +277,20 @@ def _digest(path: str, _mtime: int, _size: int) -> str:
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
-def _check_measure(given: Any) -> None:
+def _check_measure(options: Options) -> None:
+    given = options.measure
     if given is not None and (not isinstance(given, str) or not given):
         raise OptionsError(
             f"option 'measure' is {given!r}; it takes {ONCE!r}, {NEVER!r} or "
             "the path of a file of measured times"
         )
+    for name in ("target", "profile"):
+        other = getattr(options, name)
+        if given not in (None, NEVER) and other is not None:
+            raise OptionsError(
+                f"options 'measure' is {given!r} and '{name}' is {other!r}, but both "
+                "say where times come from: leave out one of the two"
+            )
 
 
 def _check_verify_gain(runs: Any, agree: bool) -> None:
