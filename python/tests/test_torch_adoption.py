@@ -4,6 +4,7 @@ as before."""
 
 import contextlib
 import copy
+import functools
 import math
 import pickle
 import warnings
@@ -15,6 +16,7 @@ import commsched.torch as cs
 import fully_shard_steps as steps
 import seeds
 from commsched.torch.compiling import records
+from commsched.torch.compiling.backend import commsched
 from commsched.torch.compiling.shared_reads import list_reads
 from ranks import run_ranks
 from torch import nn
@@ -525,6 +527,10 @@ def run(model):
     model(x).sum().backward()
 
 
+def infer(model):
+    model(torch.ones(2, 8))
+
+
 def scheduled():
     return [record.kind for record in records.records() if record.plan]
 
@@ -573,13 +579,21 @@ class Looped(Block):
         return x
 
 
-def test_a_model_of_which_nothing_is_compiled_is_said_once(make, replica, opt_program):
+@pytest.mark.parametrize("is_inference", [False, True])
+def test_a_model_of_which_nothing_is_compiled_is_said_once(
+    make, replica, opt_program, is_inference
+):
+    settings = EAGER
+    if is_inference:
+        settings = {"backend": functools.partial(commsched, options=EAGER["options"])}
     for model in (make(Looped()), cs.adopt(replica(Looped())), make(Looped(), Block())):
         run(model)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", cs.CommSchedWarning)
             for _ in range(2):
-                run(torch.compile(model, **EAGER))
+                step = torch.compile(model, **settings)
+                with torch.set_grad_enabled(not is_inference):
+                    infer(step) if is_inference else run(step)
         (message,) = [str(w.message) for w in said if w.category is cs.CommSchedWarning]
         if isinstance(model, nn.Sequential) and len(model) > 1:
             assert "reads 2 of the 4 parameters" in message
