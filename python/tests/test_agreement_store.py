@@ -2,6 +2,7 @@
 """What ranks publish, follow and compare; the ranks are threads here."""
 
 import math
+import re
 import threading
 import time
 import warnings
@@ -252,6 +253,21 @@ def test_different_launches_stop_both_ranks(ranks, monkeypatch):
         assert "rank 0" in text and "rank 1" in text
         assert "forward graph 0/0" in text
         assert "number 0 is" in text and "gather_2" in text
+
+
+def test_ranks_that_wait_before_different_graphs_are_told(ranks, monkeypatch):
+    contract, groups = agreement.Contract, [["g", [0, 1], 2]]
+    monkeypatch.setattr(
+        agreement, "Contract", lambda **facts: contract(**{**facts, "groups": groups})
+    )
+    monkeypatch.setattr(confirmation, "NOTICE", 0.1)
+
+    def rank(number):
+        _compile(_graph(count=2 + number), None, Options(timeout=20))()
+
+    message = "forward graph 0/0: there are [23] on rank [01] and [32] on rank [10]$"
+    for error in ranks.both(rank):
+        assert re.search(message, str(error)) and isinstance(error, RanksDiffer)
 
 
 def test_a_rank_that_compiles_again_alone_does_not_wait(ranks):

@@ -316,17 +316,19 @@ class _Confirmation:
         first = references[base]
         if first["sequence"] != own["sequence"]:
             raise self._differ(
-                first, _difference(first, own, self._contract)
+                first, _difference(first, own)
             )
 
     def _differ(self, first: dict, what: str) -> RanksDiffer:
         """Returns the error, and leaves its message for the others."""
-        message = (
+        return fail(self._job, self._make_error(first, what))
+
+    def _make_error(self, first: dict, what: str) -> RanksDiffer:
+        return RanksDiffer(
             f"rank {first['rank']} and rank {self._job.rank} would launch "
             f"different collectives in {first['title']} and "
             f"{self._contract.title}: {what}"
         )
-        return fail(self._job, RanksDiffer(message))
 
     # -- waiting -------------------------------------------------------------
 
@@ -351,15 +353,18 @@ class _Confirmation:
             if poison is not None:
                 raise _error_of(poison)
             if pause == FIRST_LOOK:
-                self._job.set(at, self._contract.title)
+                self._job.set(at, json.dumps([self._contract.title, base]))
             now = time.monotonic()
-            if now > self._deadline:
-                error = RanksSilent(self._missing(base, ranks, size))
-                if self._verdict(base, _text_of(error)) == GO:
-                    break
-                raise fail(self._job, error)
-            if not noticed and now - started > NOTICE:
+            is_late = now > self._deadline
+            if is_late or not noticed and now - started > NOTICE:
                 noticed = True
+                error = self._find_deadlock(base, ranks or [])
+                if error is None and is_late:
+                    error = RanksSilent(self._missing(base, ranks, size))
+                if error is not None:
+                    if self._verdict(base, _text_of(error)) == GO:
+                        break
+                    raise fail(self._job, error)
                 records.log.warning(
                     "rank %d waits before %s for %s",
                     self._job.rank,
@@ -373,6 +378,19 @@ class _Confirmation:
         if verdict != GO:
             raise _error_of(verdict)
 
+    def _find_deadlock(self, base: str, ranks: list) -> Optional[RanksDiffer]:
+        """Returns that a rank waits for this one before another graph, if one does."""
+        for rank in self._list_missing(base, ranks):
+            title, other = self._find_place(rank) or ("", base)
+            # Another group's graph may be run by another thread of this rank.
+            if other == base or other.split("/")[2] != base.split("/")[2]:
+                continue
+            first = json.loads(self._job.get(f"{other}first"))
+            first.update(rank=rank, title=title)
+            own = {"rank": self._job.rank, "lines": self._contract.lines}
+            return self._make_error(first, _difference(first, own))
+        return None
+
     def _verdict(self, base: str, own: str) -> str:
         """Returns whether the group runs the graph: GO, or why it does not.
         The first rank that has seen all others, or waits no longer, decides
@@ -384,22 +402,26 @@ class _Confirmation:
         if ranks is None:
             count = size - self._job.add(base + "count", 0)
             return f"{count} of {size} ranks"
-        missing = [
-            rank
-            for rank in ranks
-            if self._job.get(f"{base}rank/{rank}") is None
-        ]
+        missing = self._list_missing(base, ranks)
         found = []
         for rank in missing[:NAMED]:
-            where = self._job.get(f"at/{rank}")
+            place = self._find_place(rank)
             found.append(
-                f"rank {rank}, which waits before {where}"
-                if where
+                f"rank {rank}, which waits before {place[0]}"
+                if place
                 else f"rank {rank}"
             )
         if len(missing) > NAMED:
             found.append(f"{len(missing) - NAMED} more")
         return ", ".join(found)
+
+    def _list_missing(self, base: str, ranks: list) -> list[int]:
+        return [r for r in ranks if self._job.get(f"{base}rank/{r}") is None]
+
+    def _find_place(self, rank: int) -> Optional[list[str]]:
+        """Returns the title of the graph before which a rank waits, and its base."""
+        text = self._job.get(f"at/{rank}")
+        return json.loads(text) if text else None
 
     def _missing(self, base: str, ranks, size: int) -> str:
         return (
@@ -411,7 +433,7 @@ class _Confirmation:
         )
 
 
-def _difference(first: dict, own: dict, contract: Contract) -> str:
+def _difference(first: dict, own: dict) -> str:
     theirs = json.loads(unpack(first["lines"]))
     ours = json.loads(unpack(own["lines"]))
     for place, (a, b) in enumerate(zip(theirs, ours)):
