@@ -5,9 +5,11 @@ as before."""
 import contextlib
 import copy
 import functools
+import gc
 import math
 import pickle
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -274,6 +276,16 @@ def test_adopted_models_are_not_copied(mesh, replica):
         with pytest.raises(TypeError, match="a Linear that is adopted cannot be copied"):
             function(model[0])
     assert copy.deepcopy(model.state_dict()).keys() == model.state_dict().keys()
+
+
+def test_adopted_models_are_freed(mesh, replica):
+    for make in (lambda: sharded(mesh), lambda: replica(nn.Linear(4, 4))):
+        model = cs.adopt(make())
+        model(torch.ones(1, 4)).sum().backward()
+        known = weakref.ref(model)
+        del model
+        gc.collect()
+        assert known() is None
 
 
 def test_a_model_that_is_not_sharded_is_an_error(mesh):

@@ -15,7 +15,6 @@ import dataclasses
 import functools
 import itertools
 import warnings
-import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Optional
@@ -57,7 +56,9 @@ class _Taken:
     comparison: Optional[Comparison] = None
 
 
-_TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
+#: The attribute of a module that has its `_Taken`. Not a dictionary by weak references
+#: to modules, which would live as long as what was taken, since that refers to them.
+_TAKEN = "commsched_taken"
 
 
 class _SetsAll:
@@ -104,7 +105,7 @@ class AdoptedModule(_SetsAll):
         fsdp.reset_roots(self)
 
     def _set_unsharded(self, is_unsharded: bool) -> None:
-        for read in _TAKEN[self].reads:
+        for read in _take(self).reads:
             read.is_unsharded = is_unsharded
 
     def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
@@ -170,7 +171,7 @@ class AdoptedReplica:
 
     @torch.compiler.assume_constant_result
     def describe_missing(self) -> str:
-        return _TAKEN[self].comparison.describe_missing()
+        return _take(self).comparison.describe_missing()
 
     def check_call(self, module: nn.Module, inputs: tuple) -> None:
         """Is called before forwards of the model inside, and refuses those that would
@@ -289,8 +290,8 @@ def adopt(model: nn.Module) -> nn.Module:
             _add_read(reads, tied, parameter.owners, read)
     _apply(model, reads, tied)
     for module in _list_taken(model):
-        if not (_TAKEN[module].hooks or isinstance(module, FSDPModule)):
-            _TAKEN[module].hooks = fsdp.take_hooks(module)
+        if not (_take(module).hooks or isinstance(module, FSDPModule)):
+            _take(module).hooks = fsdp.take_hooks(module)
     for module in refused:
         if _list_taken(module) and not isinstance(module, AroundAdopted):
             cls = _take(module).cls
@@ -319,7 +320,7 @@ def _find_renamed(model: nn.Module) -> Optional[str]:
 
 
 def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
-    if model in _TAKEN:
+    if _TAKEN in vars(model):
         raise ValueError("the DistributedDataParallel is adopted already")
     if obstacle := fsdp.find_replica_obstacle(model):
         raise ValueError(
@@ -370,7 +371,7 @@ def release(model: nn.Module) -> nn.Module:
             )
     parameters = []
     for module in _list_taken(model):
-        taken = _TAKEN.pop(module)
+        taken = vars(module).pop(_TAKEN)
         module.__class__ = taken.cls
         forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
@@ -457,15 +458,15 @@ def _list_sharded(modules: Iterable[nn.Module]) -> list[FSDPModule]:
 
 
 def _list_reads(modules: Iterable[nn.Module]) -> list[Read]:
-    return [read for m in modules if m in _TAKEN for read in _TAKEN[m].reads]
+    return [read for m in modules if _TAKEN in vars(m) for read in _take(m).reads]
 
 
 def _list_taken(model: nn.Module) -> list[nn.Module]:
-    return [module for module in model.modules() if module in _TAKEN]
+    return [module for module in model.modules() if _TAKEN in vars(module)]
 
 
 def _take(module: nn.Module) -> _Taken:
-    return _TAKEN.setdefault(module, _Taken(type(module)))
+    return vars(module).setdefault(_TAKEN, _Taken(type(module)))
 
 
 def _check_shared(

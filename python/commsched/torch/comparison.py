@@ -14,6 +14,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import time
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -77,10 +79,12 @@ class Comparison:
         #: The parameters without a gradient behind the last forward that has a backward.
         self.left: set[int] = set()
         self.is_compared = False
+        # Parameters do not show their hooks to the collection of garbage.
+        own = weakref.ref(self)
         # Not of the gradients: these are also called where none is added up.
         self.hooks: list[RemovableHandle] = [
             read.parameter.register_post_accumulate_grad_hook(
-                lambda _, i=i: self._add(i)
+                lambda _, i=i: own() and own()._add(i)
             )
             for i, read in enumerate(reads)
         ]
