@@ -31,6 +31,7 @@ from torch.utils.checkpoint import checkpoint
 
 import commsched.torch as cs
 from commsched.torch.compiling import records
+from commsched.torch.compiling.store import current_job
 
 WIDTH, VOCABULARY, STEPS = 32, 52, 3
 
@@ -558,6 +559,17 @@ def adopt_apart(rank: int):
         return str(error)
 
 
+def adopt_alone(rank: int):
+    """What is said to a rank that runs a model that it alone has adopted."""
+    model = fully_shard(nn.Linear(8, 8), mesh=init_device_mesh("cpu", (2,)))
+    if rank == 0:
+        current_job().timeout = 0.2
+        try:
+            cs.adopt(model)(torch.ones(1, 8))
+        except cs.RanksSilent as error:
+            return str(error)
+
+
 def check_all(rank: int):
     ways = ("plain", "eager", "compiled")
     return {
@@ -567,4 +579,4 @@ def check_all(rank: int):
     }, [
         [run(rank, is_adopted) for is_adopted in (False, True)]
         for run in (interrupt, train_half)
-    ], [use_hidden(rank, way) for way in ways], adopt_apart(rank)
+    ], [use_hidden(rank, way) for way in ways], [adopt_apart(rank), adopt_alone(rank)]

@@ -95,10 +95,13 @@ def test_what_was_accumulated_counts_once_with_several_reads(checked):
 
 def test_ranks_that_adopt_other_parameters_are_told(checked):
     # Whoever is first does not wait.
-    (message,) = [found for *_, found in checked if found]
+    (message,) = [found for *_, (found, _) in checked if found]
     first, second = sorted(message[5:message.index(" adopt")].split(" and rank "))
     assert (first, second) == ("0", "1") and "over 2 ranks: '" in message
     assert "'0.weight' on rank 0" in message and "'1.weight' on rank 1" in message
+    *_, (_, message) = checked[0]
+    assert message == ("rank 0 waited 0.2 s in a forward of its Linear for 1 of 2 ranks, "
+                       "of which rank 1 is the first, to adopt that model, too")
 
 
 def test_a_replica_reduces_what_is_used_without_reading_it(checked):

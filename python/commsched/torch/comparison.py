@@ -26,9 +26,9 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.hooks import RemovableHandle
 
 from .compiling import records
-from .compiling.confirmation import RanksDiffer, fail
+from .compiling.confirmation import RanksDiffer, RanksSilent, fail
 from .compiling.launches import digest_of
-from .compiling.store import Job, StoreSilent, current_job
+from .compiling.store import Job, StoreSilent, current_job, poll
 from .private import call_after_backward, fsdp
 from .reads import Read, ReadReplica
 
@@ -38,26 +38,31 @@ _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 def compare_models(model: nn.Module, reads: Sequence[Read]) -> None:
     """Raises RanksDiffer if the first rank that has adopted its n-th model over some
     ranks has adopted other parameters, of which `reads` read this rank's. No rank
-    waits for another."""
+    waits for another before it first reads a parameter in code that is not compiled."""
     job = current_job()
     if job is None:
         return
     paths = {module: path for path, module in model.named_modules()}
-    by_ranks: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
+    by_ranks: defaultdict[tuple[int, ...], list[Read]] = defaultdict(list)
     for read in reads:
-        ranks = tuple(read.mesh.mesh.flatten().tolist())
-        # The user may have taken it from the model meanwhile.
-        path = paths.get(read.owner, type(read.owner).__name__)
-        by_ranks[ranks].append(f"{path}.{read.name}".lstrip("."))
-    with contextlib.suppress(StoreSilent):
-        for ranks, ours in by_ranks.items():
-            _compare_names(job, ranks, ours)
-
-
-def _compare_names(job: Job, ranks: tuple[int, ...], ours: list[str]) -> None:
+        by_ranks[tuple(read.mesh.mesh.flatten().tolist())].append(read)
     counts = job.state.setdefault("adopted", Counter())
-    counts[ranks] += 1
-    key = f"adopted/{digest_of(ranks)}/{counts[ranks]}"
+    with contextlib.suppress(StoreSilent):
+        for ranks, theirs in by_ranks.items():
+            counts[ranks] += 1
+            key = f"adopted/{digest_of(ranks)}/{counts[ranks]}"
+            # The user may have taken them from the model meanwhile.
+            owners = [paths.get(read.owner, type(read.owner).__name__) for read in theirs]
+            ours = [f"{o}.{read.name}".lstrip(".") for o, read in zip(owners, theirs)]
+            _compare_names(job, key, ranks, ours)
+            arrival = _Arrival(job, key, ranks, type(model).__name__)
+            for read in theirs:
+                read.arrive = arrival.wait
+
+
+def _compare_names(
+    job: Job, key: str, ranks: tuple[int, ...], ours: list[str]
+) -> None:
     first, theirs = json.loads(job.decide(key, json.dumps([job.rank, ours])))
     for pair in itertools.zip_longest(theirs, ours):
         if pair[0] != pair[1]:
@@ -68,6 +73,38 @@ def _compare_names(job: Job, ranks: tuple[int, ...], ours: list[str]) -> None:
                 f"{job.rank}"
             )
             raise fail(job, RanksDiffer(message))
+
+
+class _Arrival:
+    """Of the ranks that adopt a model: each does before it communicates for it."""
+
+    def __init__(self, job: Job, key: str, ranks: tuple[int, ...], name: str):
+        self.job, self.key, self.ranks, self.name = job, key, ranks, name
+        self.is_known = False
+        job.set(f"{key}/{job.rank}", "1")
+        job.add(f"{key}/count", 1)
+
+    def wait(self) -> None:
+        """Waits for the other ranks, once, as their first collective would. Raises
+        RanksSilent if some do not adopt the model in time."""
+        job, key = self.job, self.key
+        if self.is_known:
+            return
+        self.is_known = True
+        seconds = job.limit(None)
+        with contextlib.suppress(StoreSilent):
+            if poll(
+                lambda: job.add(f"{key}/count", 0) == len(self.ranks) or None,
+                time.monotonic() + seconds,
+            ):
+                return
+            missing = [r for r in self.ranks if job.get(f"{key}/{r}") is None]
+            message = (
+                f"rank {job.rank} waited {seconds:g} s in a forward of its {self.name} "
+                f"for {len(missing)} of {len(self.ranks)} ranks, of which rank "
+                f"{missing[0]} is the first, to adopt that model, too"
+            )
+            raise fail(job, RanksSilent(message))
 
 
 class Comparison:

@@ -59,6 +59,9 @@ class Accumulation:
 class Read:
     """Reads a parameter of the adopted `model`. Subclasses say how."""
 
+    #: Waits until the other ranks have adopted the model, too.
+    arrive: Callable[[], None] = staticmethod(lambda: None)
+
     def __init__(self, owner: nn.Module, name: str, mesh: DeviceMesh):
         self.owner, self.name, self.mesh = owner, name, mesh
         self.model = owner
@@ -167,7 +170,10 @@ class Read:
 
     def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
         # What is compiled is taken for a forward: code that initializes is not.
-        if torch.compiler.is_compiling() or self.is_unsharded or is_in_forward():
+        if torch.compiler.is_compiling():
+            return self.read_now(parameter)
+        if self.is_unsharded or is_in_forward():
+            self.arrive()
             return self.read_now(parameter)
         return parameter
 
