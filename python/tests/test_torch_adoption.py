@@ -17,6 +17,7 @@ import torch.nn.functional as F
 import commsched.torch as cs
 import fully_shard_steps as steps
 import seeds
+from commsched.torch import reads
 from commsched.torch.compiling import records
 from commsched.torch.compiling.backend import commsched
 from commsched.torch.compiling.shared_reads import list_reads
@@ -639,6 +640,17 @@ def test_what_a_replica_does_otherwise_is_said(replica, opt_program, compile):
     message = "rank 0: the last .* no gradient to 1 of 2 parameters: 'linear.weight'"
     with pytest.raises(RuntimeError, match=message):
         run(call)
+
+
+def test_where_a_replica_is_averaged_is_said(replica, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("gloo")
+
+    monkeypatch.setattr(reads, "_reduce", fail)
+    with pytest.raises(RuntimeError, match="gloo") as raised:
+        run(cs.adopt(replica(Block())))
+    (note,) = getattr(raised.value, "__notes__", ["rank 0 where ... 'bias' of"])
+    assert "rank 0 where" in note and "'bias' of" in note
 
 
 @pytest.mark.parametrize("kind", ["sharded", "tied", "replica"])

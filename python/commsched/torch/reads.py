@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Optional
 
 import torch
+import torch.distributed as dist
 import torch.utils.checkpoint
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
@@ -483,7 +484,16 @@ class ReadReplica(Read):
             self.averaging.remove()
 
     def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
-        return _reduce(gradient, self.mesh, Replicate(), "avg")
+        try:
+            return _reduce(gradient, self.mesh, Replicate(), "avg")
+        except RuntimeError as error:
+            if hasattr(error, "add_note"):
+                error.add_note(
+                    f"CommSched: raised on rank {dist.get_rank()} where the gradient of "
+                    f"the parameter '{self.name}' of a {type(self.owner).__name__} is "
+                    "averaged: all ranks have to use the same parameters"
+                )
+            raise
 
 
 def _finish_all(reads: Iterable[Read]) -> None:
