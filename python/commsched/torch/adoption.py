@@ -22,197 +22,30 @@ from typing import Optional
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHandle
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim.optimizer import register_optimizer_step_pre_hook
-from torch.utils.hooks import RemovableHandle
 
+from .adopted import (
+    TAKEN,
+    AdoptedModule,
+    AdoptedReplica,
+    AroundAdopted,
+    list_reads_of,
+    list_sharded,
+    list_taken,
+    take,
+    watch_optimizers,
+)
 from .comparison import Comparison, compare_models
-from .compiling.shared_reads import list_reads
 from .private import fsdp
 from .private.names import missing as find_missing
-from .reads import Read, ReadReplica, ReadShards, register_forward
+from .reads import ReadReplica, ReadShards, register_forward
 from .sharding import (
     forget_reads,
     gather_on_read,
     list_parameters,
     with_own_code,
 )
-
-
-@dataclasses.dataclass
-class _Taken:
-    """What a module had before it was adopted."""
-
-    cls: type
-    hooks: dict[str, dict] = dataclasses.field(default_factory=dict)
-    methods: dict[str, Callable] = dataclasses.field(default_factory=dict)
-    parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
-    state: tuple = ()
-    #: What reads the parameters that the module manages.
-    reads: list[Read] = dataclasses.field(default_factory=list)
-    #: Of a hook before its forward that joins gradients or checks the call.
-    hook: Optional[RemovableHandle] = None
-    comparison: Optional[Comparison] = None
-
-
-#: The attribute of a module that has its `_Taken`. Not a dictionary by weak references
-#: to modules, which would live as long as what was taken, since that refers to them.
-_TAKEN = "commsched_taken"
-
-
-class _SetsAll:
-    """The methods of `FSDPModule` that tell both what is adopted, and what is not."""
-
-    def set_requires_gradient_sync(
-        self, requires_gradient_sync: bool, *, recurse: bool = True
-    ) -> None:
-        modules = list(self.modules()) if recurse else [self]
-        _set_reduces(modules, requires_gradient_sync)
-        for module in _list_sharded(modules):
-            FSDPModule.set_requires_gradient_sync(
-                module, requires_gradient_sync, recurse=False
-            )
-
-    def set_reshard_after_backward(
-        self, reshard_after_backward: bool, *, recurse: bool = True
-    ) -> None:
-        modules = list(self.modules()) if recurse else [self]
-        reads = _list_reads(modules)
-        for read in reads:
-            fsdp.set_reshards(read.sharded, reshard_after_backward)
-        for module in _list_sharded(modules):
-            FSDPModule.set_reshard_after_backward(
-                module, reshard_after_backward, recurse=False
-            )
-        _watch_optimizers(reads)
-
-
-class AdoptedModule(_SetsAll):
-    """What `FSDPModule` has, of a module that is adopted. When parameters are
-    gathered and freed is decided by the schedule of the graph."""
-
-    def unshard(self, async_op: bool = False) -> Optional[UnshardHandle]:
-        self._set_unsharded(True)
-        return _Unsharded() if async_op else None
-
-    def reshard(self) -> None:
-        self._set_unsharded(False)
-
-    def reset_iter_state(self) -> None:
-        for read in _list_reads(self.modules()):
-            read.discard()
-        fsdp.reset_roots(self)
-
-    def _set_unsharded(self, is_unsharded: bool) -> None:
-        for read in _take(self).reads:
-            read.is_unsharded = is_unsharded
-
-    def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
-        pass
-
-    set_is_last_backward = _leave_to_schedule
-    set_modules_to_backward_prefetch = _leave_to_schedule
-    set_modules_to_forward_prefetch = _leave_to_schedule
-    set_post_optim_event = _leave_to_schedule
-    set_reshard_after_forward = _leave_to_schedule
-    set_unshard_in_backward = _leave_to_schedule
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("set_") and hasattr(FSDPModule, name):
-            raise AttributeError(
-                f"{name} changes the collectives of a module that is adopted: call it "
-                "before commsched.torch.adopt or after commsched.torch.release"
-            )
-        return super().__getattr__(name)
-
-
-class AroundAdopted(_SetsAll, FSDPModule):
-    """What a module under `fully_shard` that is not adopted tells those below it."""
-
-    def reset_iter_state(self) -> None:
-        for read in _list_reads(self.modules()):
-            read.discard()
-        super().reset_iter_state()
-
-
-class _Unsharded(UnshardHandle):
-    def wait(self) -> None:
-        pass
-
-
-class AdoptedReplica:
-    """What `DistributedDataParallel` does otherwise when it is adopted."""
-
-    is_running = False
-    #: Whether a forward had no backward yet, and one no gradient of some parameter.
-    is_awaited: bool
-    is_unfinished: bool
-
-    def forward(self, *args: object, **kwargs: object) -> object:
-        if torch.is_grad_enabled() and self.require_backward_grad_sync:
-            if self.is_unfinished:
-                raise RuntimeError(self.describe_missing())
-            self.is_awaited = True
-        has_buffers = fsdp.syncs_buffers(self)
-        if has_buffers and self.require_forward_param_sync:
-            fsdp.broadcast_buffers(fsdp.list_buffers(self), self.process_group)
-        args, kwargs = fsdp.move(fsdp.get_input_device(self), (args, kwargs))
-        self.is_running = True
-        try:
-            outputs = self.module(*args, **kwargs)
-        finally:
-            self.is_running = False
-        if has_buffers:
-            self.require_forward_param_sync = (
-                torch.is_grad_enabled() and self.require_backward_grad_sync
-            )
-        return outputs
-
-    @torch.compiler.assume_constant_result
-    def describe_missing(self) -> str:
-        return _take(self).comparison.describe_missing()
-
-    def check_call(self, module: nn.Module, inputs: tuple) -> None:
-        """Is called before forwards of the model inside, and refuses those that would
-        have reduced no gradients."""
-        if (
-            not self.is_running
-            and module.training
-            and torch.is_grad_enabled()
-            and self.require_backward_grad_sync
-            and any(
-                p.requires_grad and isinstance(p, nn.Parameter)
-                for p in module.parameters()
-            )
-        ):
-            raise RuntimeError(
-                f"a {type(module).__name__} is called by itself, where the "
-                "DistributedDataParallel around it would not reduce gradients, but is "
-                "adopted and does: call that, use no_sync(), or call "
-                "commsched.torch.release first"
-            )
-
-    def _refuse(self, *args: object, **kwargs: object) -> None:
-        raise RuntimeError(
-            "join, hooks for communication, _set_static_graph, and stages of "
-            "torch.distributed.pipelining need the reducer of a DistributedDataParallel, "
-            "which reduces nothing while that is adopted: call commsched.torch.release "
-            "first"
-        )
-
-    join_hook = register_comm_hook = _set_static_graph = _refuse
-    reducer = property(_refuse)
-
-    @property
-    def require_backward_grad_sync(self) -> bool:
-        return vars(self)["require_backward_grad_sync"]
-
-    @require_backward_grad_sync.setter
-    def require_backward_grad_sync(self, value: bool) -> None:
-        # `no_sync` sets it.
-        _set_reduces([self], value)
-        vars(self)["require_backward_grad_sync"] = value
 
 
 def adopt(model: nn.Module) -> nn.Module:
@@ -242,11 +75,11 @@ def adopt(model: nn.Module) -> nn.Module:
         return model
     if isinstance(model, DistributedDataParallel):
         return _adopt_replica(model)
-    modules = _list_sharded(model.modules())
+    modules = list_sharded(model.modules())
     if not modules:
         raise ValueError(
             f"no module of {type(model).__name__} is under fully_shard"
-            + (", or they are adopted already" if _list_taken(model) else "")
+            + (", or they are adopted already" if list_taken(model) else "")
         )
     names = {module: name or "the model" for name, module in model.named_modules()}
     reads: _Reads = defaultdict(dict)
@@ -265,7 +98,7 @@ def adopt(model: nn.Module) -> nn.Module:
         if module in refused:
             continue
         module.reshard()
-        taken = _take(module)
+        taken = take(module)
         taken.parameters = parameters[module]
         device = None if module in inner else fsdp.get_input_device(module)
         entry = _Entry(device, fsdp.get_policy(module), bool(parameters[module]))
@@ -289,15 +122,15 @@ def adopt(model: nn.Module) -> nn.Module:
             taken.reads.append(read)
             _add_read(reads, tied, parameter.owners, read)
     _apply(model, reads, tied)
-    for module in _list_taken(model):
-        if not (_take(module).hooks or isinstance(module, FSDPModule)):
-            _take(module).hooks = fsdp.take_hooks(module)
+    for module in list_taken(model):
+        if not (take(module).hooks or isinstance(module, FSDPModule)):
+            take(module).hooks = fsdp.take_hooks(module)
     for module in refused:
-        if _list_taken(module) and not isinstance(module, AroundAdopted):
-            cls = _take(module).cls
+        if list_taken(module) and not isinstance(module, AroundAdopted):
+            cls = take(module).cls
             module.__class__ = type(cls.__name__, (AroundAdopted, cls), {})
-    _watch_optimizers(_list_reads(model.modules()))
-    compare_models(model, _list_reads(model.modules()))
+    watch_optimizers(list_reads_of(model.modules()))
+    compare_models(model, list_reads_of(model.modules()))
     return model
 
 
@@ -320,13 +153,13 @@ def _find_renamed(model: nn.Module) -> Optional[str]:
 
 
 def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
-    if _TAKEN in vars(model):
+    if TAKEN in vars(model):
         raise ValueError("the DistributedDataParallel is adopted already")
     if obstacle := fsdp.find_replica_obstacle(model):
         raise ValueError(
             f"this DistributedDataParallel cannot be adopted: {obstacle}"
         )
-    _take(model)
+    take(model)
     # Copies of the model inside copy its hook, and with that what is around it.
     cls = _make_uncopied_class(type(model))
 
@@ -345,10 +178,10 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
     tied = _Tied()
     for of_parameter in owners.values():
         read = ReadReplica(*of_parameter[0], mesh)
-        _take(model).reads.append(read)
+        take(model).reads.append(read)
         _add_read(reads, tied, of_parameter, read)
     _apply(model, reads, tied)
-    taken = _take(model)
+    taken = take(model)
     taken.hook = model.module.register_forward_pre_hook(model.check_call)
     taken.comparison = Comparison(model, taken.reads)
     # Not of the class: graphs would be compiled again when they become the model's.
@@ -363,15 +196,15 @@ def release(model: nn.Module) -> nn.Module:
 
     ValueError: it has gradients that are not reduced yet.
     """
-    for read in _list_reads(model.modules()):
+    for read in list_reads_of(model.modules()):
         if read.has_unreduced():
             raise ValueError(
                 f"parameter '{read.name}' of a {type(read.owner).__name__} has "
                 "gradients that are not reduced yet"
             )
     parameters = []
-    for module in _list_taken(model):
-        taken = vars(module).pop(_TAKEN)
+    for module in list_taken(model):
+        taken = vars(module).pop(TAKEN)
         module.__class__ = taken.cls
         forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
@@ -410,63 +243,14 @@ def _add_read(
 
 def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
     for owner, by_name in reads.items():
-        _take(owner)
+        take(owner)
         owner.__class__ = _make_uncopied_class(type(owner))
         gather_on_read(owner, by_name, is_once=True)
     if tied.reads:
-        _take(model)
+        take(model)
         model.__class__ = tied.make_class(type(model))
-    for read in _list_reads(model.modules()):
+    for read in list_reads_of(model.modules()):
         read.model = model
-
-
-def _set_reduces(modules: Iterable[nn.Module], reduces: bool) -> None:
-    reads = _list_reads(modules)
-    for read in reads:
-        read.set_reduces(reduces, reads)
-
-
-def _watch_optimizers(reads: Iterable[ReadShards]) -> None:
-    if not all(fsdp.reshards(read.sharded) for read in reads):
-        _register_once(_refuse_stale)
-
-
-_register_once = functools.cache(register_optimizer_step_pre_hook)
-
-
-@torch.compiler.disable
-def _refuse_stale(optimizer: torch.optim.Optimizer, *_: object) -> None:
-    """Refuses steps behind which `fully_shard` would read what it has kept of before."""
-    kept = {
-        id(read.parameter): read
-        for read in list_reads()
-        if isinstance(read, ReadShards) and not fsdp.reshards(read.sharded)
-    }
-    for parameter in itertools.chain(*(g["params"] for g in optimizer.param_groups)):
-        if parameter.grad is not None and (read := kept.get(id(parameter))):
-            raise RuntimeError(
-                f"an optimizer changes the parameter '{read.name}' of a "
-                f"{type(read.owner).__name__} after set_reshard_after_backward(False): "
-                "fully_shard would compute with its old values then, and a model that "
-                "is adopted does not. Call set_reshard_after_backward(True) before the "
-                "last backward of a step, or commsched.torch.release first"
-            )
-
-
-def _list_sharded(modules: Iterable[nn.Module]) -> list[FSDPModule]:
-    return [module for module in modules if isinstance(module, FSDPModule)]
-
-
-def _list_reads(modules: Iterable[nn.Module]) -> list[Read]:
-    return [read for m in modules if _TAKEN in vars(m) for read in _take(m).reads]
-
-
-def _list_taken(model: nn.Module) -> list[nn.Module]:
-    return [module for module in model.modules() if _TAKEN in vars(module)]
-
-
-def _take(module: nn.Module) -> _Taken:
-    return vars(module).setdefault(_TAKEN, _Taken(type(module)))
 
 
 def _check_shared(
