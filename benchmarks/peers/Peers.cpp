@@ -47,7 +47,7 @@ orderByLatencies(LoneFunction &function, LatencyHidingOptions options,
     int64_t peakBytes =
         simulateMemory(problem, problem.programOrder())->peakBytes;
     options.limitBytes =
-        getLimitBytes(op, function.getBlock(), peakBytes, *budget);
+        BlockLimit(op, function.getBlock(), peakBytes).get(*budget);
   }
   Result<LatencyHidingSchedule> schedule = hideLatency(problem, options);
   if (!schedule)
