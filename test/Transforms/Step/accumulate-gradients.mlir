@@ -13,7 +13,7 @@
 // reduce each gradient: the reduction of a sum takes as long as the model of the
 // machine says, which is longer than what is pinned here.
 
-// REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=3, {{.*}}Remark="3 micro-batches run by keeping parameters and reducing each time, for a budget of 1703968: gathering again and reducing each time takes 3454 ns and 1605640 bytes; keeping parameters and reducing each time takes 3394 ns and 1409036 bytes; {{.*}}StepNs=3394, SumsFirst=false
+// REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=3, {{.*}}Remark="3 micro-batches run by keeping parameters and reducing each time, for a budget of 1703968: gathering again and reducing each time takes 3455 ns and 1605640 bytes; keeping parameters and reducing each time takes 3394 ns and 1409036 bytes; {{.*}}StepNs=3394, SumsFirst=false
 // TIGHT: GradientsAccumulated | {{.*}}BudgetBytes=1024,
 
 // CHECK-LABEL: func.func @step(
