@@ -543,10 +543,6 @@ def run(model):
     model(x).sum().backward()
 
 
-def infer(model):
-    model(torch.ones(2, 8))
-
-
 def scheduled():
     return [record.kind for record in records.records() if record.plan]
 
@@ -595,21 +591,19 @@ class Looped(Block):
         return x
 
 
-@pytest.mark.parametrize("is_inference", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [EAGER, {"backend": functools.partial(commsched, options=EAGER["options"])}],
+)
 def test_a_model_of_which_nothing_is_compiled_is_said_once(
-    make, replica, opt_program, is_inference
+    make, replica, opt_program, settings
 ):
-    settings = EAGER
-    if is_inference:
-        settings = {"backend": functools.partial(commsched, options=EAGER["options"])}
     for model in (make(Looped()), cs.adopt(replica(Looped())), make(Looped(), Block())):
         run(model)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", cs.CommSchedWarning)
             for _ in range(2):
-                step = torch.compile(model, **settings)
-                with torch.set_grad_enabled(not is_inference):
-                    infer(step) if is_inference else run(step)
+                run(torch.compile(model, **settings))
         (message,) = [str(w.message) for w in said if w.category is cs.CommSchedWarning]
         if isinstance(model, nn.Sequential) and len(model) > 1:
             assert "reads 2 of the 4 parameters" in message

@@ -9,12 +9,10 @@ before it runs.
 from __future__ import annotations
 
 import functools
-import inspect
-import types
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import nn
@@ -52,35 +50,15 @@ _SETTLED: weakref.WeakSet[nn.Module] = weakref.WeakSet()
 def note_uncompiled(callback: Any, owner: nn.Module, values: Iterable[Any]) -> None:
     """Is called where code that Dynamo has not compiled, with its `callback`, has read
     `values` of the parameters of `owner`. If a backend of CommSched was to compile the
-    adopted model, and has no part of it when they are used, that is said."""
-    if owner in _SETTLED or not _is_ours(callback):
+    adopted model, and has no part of it when a backward comes to them, that is said."""
+    if not torch.is_grad_enabled() or owner in _SETTLED or not _is_ours(callback):
         return
     # The parameters of a model that is not adopted are read by plain functions.
     reads = owner.commsched_reads.values()
     for model in {read.model for read in reads if hasattr(read, "model")}:
-        if not torch.is_grad_enabled():
-            # No backward comes: the next forward says that this one has ended.
-            forward = _find_forward()
-            if vars(model).setdefault(_FIRST, forward) is not forward:
-                _settle(model)
-            continue
         for value in values:
             if value is not None and value.requires_grad:
                 value.register_hook(lambda _, model=model: _settle(model))
-
-
-#: The attribute of a model that has its first forward without gradients.
-_FIRST = "commsched_first"
-
-
-def _find_forward() -> Optional[types.FrameType]:
-    """The outermost call of a module that runs."""
-    found, frame = None, inspect.currentframe()
-    while frame is not None:
-        if frame.f_code is nn.Module.__call__.__code__:
-            found = frame
-        frame = frame.f_back
-    return found
 
 
 def _is_ours(callback: Any) -> bool:
@@ -97,7 +75,6 @@ def _settle(model: nn.Module) -> None:
     if model in _SETTLED:
         return
     _SETTLED.update(model.modules())
-    vars(model).pop(_FIRST, None)
     # What surrounds the forwards of the user may have graphs of its own.
     compiled = [code for record in records.of(model) for code in record.codes[:1]]
     if not all(map(private.is_own, compiled)):
