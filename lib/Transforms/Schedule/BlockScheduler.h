@@ -493,13 +493,23 @@ struct DecidedBlock {
   BlockSchedule schedule;
 };
 
-/// Applies `schedule`, for a block of `function`. A block in which buckets have
-/// made transpositions is scheduled again: they need not stand beside the
-/// copy-outs, as the merged program has them. Returns whether anything changed.
-/// Emits an error if the block cannot be scheduled.
-FailureOr<bool> applySchedule(func::FuncOp function, BlockScheduler &scheduler,
-                              const BlockSchedule &schedule,
-                              const SchedulingOptions &options);
+/// What applySchedule() has done.
+struct AppliedSchedule {
+  bool isChanged = false;
+  /// Whether the block is no longer as the schedule says.
+  bool isAgain = false;
+};
+
+/// Applies `schedule`, for a block of `function`. If that changes anything, the
+/// block is scheduled again where that takes little time and while it is worth
+/// it, so that another run of the pass finds nothing; and any block in which
+/// buckets have made transpositions, in its order: they need not stand beside
+/// the copy-outs, as the merged program has them. Emits an error if the block
+/// cannot be scheduled.
+FailureOr<AppliedSchedule> applySchedule(func::FuncOp function,
+                                         BlockScheduler &scheduler,
+                                         const BlockSchedule &schedule,
+                                         const SchedulingOptions &options);
 
 /// Applies the schedule of `block`, which is of `function`, and emits the
 /// remarks on it if remarks are enabled. Returns whether anything changed.

@@ -367,16 +367,17 @@ static NotSplitReasons remarkDecision(func::FuncOp function,
 }
 
 /// Emits the remarks on the collectives that are exposed in the schedule, after
-/// it was applied.
+/// it was applied, and if `isAgain`, the block scheduled again.
 static LogicalResult remarkExposed(func::FuncOp function,
-                                   const DecidedBlock &block,
+                                   const DecidedBlock &block, bool isAgain,
                                    const NotSplitReasons &notSplit,
                                    const SchedulingOptions &options) {
-  if (!block.schedule.buckets)
+  if (!block.schedule.buckets && !isAgain)
     return remarkExposure(
         function, block.scheduler->getReaderOf(block.schedule),
         block.schedule.step.order, notSplit, block.schedule.limitBytes);
-  // Merged collectives are operations that the scheduler has not read.
+  // Merged collectives, and chunks of a second schedule, are operations that
+  // the scheduler has not read.
   FailureOr<std::unique_ptr<BlockScheduler>> merged =
       BlockScheduler::create(function, block.scheduler->getBlock(), options,
                              [](Location, StringRef) {});
@@ -406,53 +407,70 @@ static bool hasTransposed(const BlockSearch &scheduler,
   return false;
 }
 
-/// Schedules a block again whose buckets were made, in the order that it has,
-/// and if that takes little time, in others, which have to be worth it: they
-/// may start collectives later.
-static LogicalResult scheduleAgain(func::FuncOp function, Block &block,
-                                   SchedulingOptions options, bool isSmall) {
-  FailureOr<std::shared_ptr<CostAnalysis>> costs =
-      CostAnalysis::create(function);
-  if (failed(costs))
-    return failure();
-  renewAssumedFusion(function, *(*costs)->getCosts());
-  options.beginsWithProgram |= !isSmall;
+/// Schedules a block again that was scheduled, as another run of the pass
+/// would, while that is worth it; if `inItsOrder`, once and in the order that
+/// it has. Returns whether anything changed.
+static FailureOr<bool> scheduleAgain(func::FuncOp function, Block &block,
+                                     SchedulingOptions options,
+                                     bool inItsOrder) {
+  constexpr int32_t maxRounds = 3;
+  options.beginsWithProgram |= inItsOrder;
   bool hasRemarks = !options.isTrial && areRemarksEnabled(function);
   // Groups that are not known were remarked on before.
   options.isTrial = true;
-  options.splitting.split = ScheduleSplit::Off;
-  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
-      function, block, options, [](Location, StringRef) {}, *costs);
-  if (failed(scheduler) || !*scheduler)
-    return failure(failed(scheduler));
-  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
-  if (failed(schedule))
-    return failure();
-  const StepSchedule &program = (*scheduler)->getProgram().step;
-  int64_t limitBytes = schedule->limitBytes;
-  if (isSmall && !isBetter(schedule->step.rank(limitBytes),
-                           program.rank(limitBytes), Gain::Worthwhile))
-    return success();
-  if (hasRemarks && schedule->step.stepNs < program.stepNs)
-    remarkScheduled(function, block.getParentOp()->getLoc(), program,
-                    *schedule);
-  (*scheduler)->apply(*schedule);
-  return success();
+  for (int32_t round = 0; round < maxRounds; ++round) {
+    FailureOr<std::shared_ptr<CostAnalysis>> costs =
+        CostAnalysis::create(function);
+    if (failed(costs))
+      return failure();
+    renewAssumedFusion(function, *(*costs)->getCosts());
+    FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+        BlockScheduler::create(
+            function, block, options, [](Location, StringRef) {}, *costs);
+    if (failed(scheduler))
+      return failure();
+    if (!*scheduler)
+      return round > 0;
+    FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+    if (failed(schedule))
+      return failure();
+    const StepSchedule &program = (*scheduler)->getProgram().step;
+    int64_t limitBytes = schedule->limitBytes;
+    if (!inItsOrder && !isBetter(schedule->step.rank(limitBytes),
+                                 program.rank(limitBytes), Gain::Worthwhile))
+      return round > 0;
+    (*scheduler)->begin(*schedule);
+    if (hasRemarks && schedule->step.stepNs < program.stepNs) {
+      remarkScheduled(function, block.getParentOp()->getLoc(), program,
+                      *schedule);
+      remarkSplitRegions(function, (*scheduler)->getStartOf(*schedule),
+                         *schedule);
+    }
+    (*scheduler)->apply(*schedule);
+    if (inItsOrder)
+      return true;
+  }
+  return true;
 }
 
-FailureOr<bool>
+FailureOr<AppliedSchedule>
 mlir::commsched::applySchedule(func::FuncOp function, BlockScheduler &scheduler,
                                const BlockSchedule &schedule,
                                const SchedulingOptions &options) {
-  bool isSmall = scheduler.isSmall();
-  bool isAgain = isSmall
-                     ? schedule.buckets != nullptr
-                     : hasTransposed(scheduler.getReaderOf(schedule), schedule);
-  bool isChanged = scheduler.apply(schedule);
-  if (isAgain &&
-      failed(scheduleAgain(function, scheduler.getBlock(), options, isSmall)))
+  constexpr NodeId maxNodes = 1 << 13;
+  bool isLarge = scheduler.getProblem().getProblem().numNodes() > maxNodes;
+  bool inItsOrder =
+      isLarge && hasTransposed(scheduler.getReaderOf(schedule), schedule);
+  AppliedSchedule applied;
+  applied.isChanged = scheduler.apply(schedule);
+  if (!applied.isChanged || (isLarge && !inItsOrder))
+    return applied;
+  FailureOr<bool> isAgain =
+      scheduleAgain(function, scheduler.getBlock(), options, inItsOrder);
+  if (failed(isAgain))
     return failure();
-  return isChanged;
+  applied.isAgain = *isAgain;
+  return applied;
 }
 
 FailureOr<bool>
@@ -463,11 +481,15 @@ mlir::commsched::applyDecision(func::FuncOp function, const DecidedBlock &block,
   NotSplitReasons notSplit;
   if (hasRemarks)
     notSplit = remarkDecision(function, block);
-  FailureOr<bool> isChanged =
+  FailureOr<AppliedSchedule> applied =
       applySchedule(function, *block.scheduler, block.schedule, options);
-  if (failed(isChanged))
+  if (failed(applied))
     return failure();
-  if (hasRemarks && failed(remarkExposed(function, block, notSplit, options)))
+  // Chunks may get the address of what was in one piece.
+  if (applied->isAgain)
+    notSplit.clear();
+  if (hasRemarks && failed(remarkExposed(function, block, applied->isAgain,
+                                         notSplit, options)))
     return failure();
-  return isChanged;
+  return applied->isChanged;
 }
