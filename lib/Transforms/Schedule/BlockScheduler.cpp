@@ -204,8 +204,10 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
     budget.fraction = percent / 100.0;
     limits.push_back(getLimitBytes(budget));
   }
-  if (isSmall() && isBody(function, block)) {
-    int64_t peakBytes = program.step.peakBytes;
+  int64_t peakBytes = program.step.peakBytes;
+  if (!isBody(function, block)) {
+    // Its step is its peak.
+  } else if (isSmall()) {
     for (int64_t bytes = leastBytes; bytes / 2 <= peakBytes;
          bytes += std::max<int64_t>(peakBytes / numSteps, 1))
       limits.push_back(bytes);
@@ -213,6 +215,12 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
     for (int64_t bytes = leastBytes; bytes < peakBytes / 2;
          bytes += std::max<int64_t>(bytes / numSteps, 1))
       limits.push_back(bytes);
+  } else {
+    // Where its order takes much, those of the order that it could have.
+    for (int32_t percent : fewStepPercent)
+      if (int64_t bytes = nearBytes + nearBytes / 100 * percent;
+          bytes < peakBytes)
+        limits.push_back(bytes);
   }
   llvm::sort(limits);
   // The step of a block inside of another operation is its peak.

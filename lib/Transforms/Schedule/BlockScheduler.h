@@ -367,7 +367,7 @@ public:
 
   /// The limits of live bytes, in ascending order, whose schedules every larger
   /// limit considers: the least peak that is known, and fixed percentages over
-  /// the baseline.
+  /// the baseline, and up to that over the least peak.
   FailureOr<SmallVector<int64_t>> listBudgetSteps();
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
