@@ -12,6 +12,7 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "ReportParts.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
@@ -141,6 +142,9 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   Region &body = function.getFunctionBody();
   if (!llvm::hasSingleElement(body))
     return decline("its body has several blocks");
+  OperationCosts::RegionMemo memo;
+  costs.setMemo(&memo);
+  llvm::scope_exit forget([&] { costs.setMemo(nullptr); });
   FailureOr<BlockProblem> block = priceBlock(body.front(), costs);
   if (failed(block))
     return failure();

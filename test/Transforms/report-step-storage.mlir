@@ -1,5 +1,7 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
 // RUN:   -split-input-file | FileCheck %s
+// RUN: %python -c "print('commsched.group @g size(2) func.func @f(%%x: tensor<4xf32>, %%c: i1) {' + 'scf.if %%c { commsched.barrier on @g math.exp %%x : tensor<4xf32> ' * 300 + '}' * 300 + ' return }')" > %t.mlir
+// RUN: sh -c 'ulimit -t 8 && commsched-opt %t.mlir --commsched-report -o /dev/null'
 
 // What lives from a forward into its backward, or beside it.
 

@@ -252,7 +252,8 @@ FailureOr<schedule::Problem> LeastTimes::relaxBlock(Block &block) {
         hasFailed |= failed(leastNs);
         return OperationPrice::modelled(succeeded(leastNs) ? *leastNs : 0);
       },
-      StreamOrder::Free);
+      StreamOrder::Free,
+      costs.getMemo() ? &costs.getMemo()->scratchBytes : nullptr);
   if (failed(problem) || hasFailed)
     return failure();
   return relaxBlock(*problem, getCosts(problem->getProblem()));

@@ -114,7 +114,8 @@ void CostAnalysis::read(Operation *op, const cost::MeasuredTable *profile) {
 FailureOr<BlockProblem> mlir::commsched::priceBlock(Block &block,
                                                     OperationCosts &costs) {
   return BlockProblem::create(
-      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
+      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free,
+      costs.getMemo() ? &costs.getMemo()->scratchBytes : nullptr);
 }
 
 Assumption mlir::commsched::assumeTime(Operation *op, OperationCosts &costs) {

@@ -100,6 +100,16 @@ OperationCosts::OperationCosts(const cost::Target &target,
 }
 
 OperationPrice OperationCosts::price(Operation *op) {
+  if (!memo || op->getNumRegions() == 0)
+    return compute(op);
+  if (auto it = memo->prices.find(op); it != memo->prices.end())
+    return it->second;
+  OperationPrice price = compute(op);
+  memo->prices[op] = price;
+  return price;
+}
+
+OperationPrice OperationCosts::compute(Operation *op) {
   auto find = [&] {
     if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
       return OperationPrice::pinned(*pinned);

@@ -21,9 +21,9 @@ namespace mlir::commsched {
 class BlockProblemBuilder {
 public:
   BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost,
-                      StreamOrder streamOrder)
-      : getCost(getCost), storages(block), nodes(result.problem),
-        memory(result.problem, storages),
+                      StreamOrder streamOrder, ScratchBytes *scratch)
+      : getCost(getCost), scratch(scratch), storages(block),
+        nodes(result.problem), memory(result.problem, storages),
         communication(result.problem, streamOrder) {
     result.block = &block;
   }
@@ -37,6 +37,7 @@ private:
 
   BlockProblem result;
   BlockProblem::CostFunction getCost;
+  ScratchBytes *scratch;
   StorageAnalysis storages;
   BlockNodes nodes;
   MemoryDependences memory;
@@ -130,16 +131,16 @@ LogicalResult BlockProblemBuilder::addBuffers() {
       result.takers[storage] = result.operations[node];
   }
   for (auto [node, op] : llvm::enumerate(result.operations)) {
-    int64_t scratch = computeScratchBytes(op);
-    if (scratch == 0)
+    int64_t bytes = computeScratchBytes(op, scratch);
+    if (bytes == 0)
       continue;
-    if (llvm::AddOverflow(totalBytes, scratch, totalBytes))
+    if (llvm::AddOverflow(totalBytes, bytes, totalBytes))
       return op->emitOpError("has ")
-             << scratch << " bytes live in "
+             << bytes << " bytes live in "
              << (isa<CallOpInterface>(op) ? "its callee" : "its regions")
              << ", which together with the values of its block do not fit 64 "
                 "bits";
-    result.problem.addBuffer(scratch, static_cast<NodeId>(node),
+    result.problem.addBuffer(bytes, static_cast<NodeId>(node),
                              /*freed=*/true);
     result.bufferRoots.push_back(Value());
     result.hostBytes.push_back(0);
@@ -178,8 +179,9 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
 }
 
 FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
-                                             StreamOrder streamOrder) {
-  return BlockProblemBuilder(block, getCost, streamOrder).build();
+                                             StreamOrder streamOrder,
+                                             ScratchBytes *scratch) {
+  return BlockProblemBuilder(block, getCost, streamOrder, scratch).build();
 }
 
 FailureOr<BlockProblem> BlockProblem::create(Block &block,

@@ -434,12 +434,13 @@ void StorageAnalysis::keepLiveOut(Block &block) {
 
 static constexpr int64_t tooMany = std::numeric_limits<int64_t>::max();
 
-MemoryTimeline mlir::commsched::simulateBlockMemory(Block &block) {
+MemoryTimeline mlir::commsched::simulateBlockMemory(Block &block,
+                                                    ScratchBytes *known) {
   StorageAnalysis storages(block);
   Problem problem;
   for (Operation &op : getScheduledOperations(block)) {
     NodeId node = problem.addNode(NodeKind::Compute, /*costNs=*/0);
-    if (int64_t bytes = computeScratchBytes(&op))
+    if (int64_t bytes = computeScratchBytes(&op, known))
       problem.addBuffer(bytes, node, /*freed=*/true);
   }
   schedule::BufferId first = problem.numBuffers();
@@ -489,7 +490,8 @@ int64_t mlir::commsched::computeCountedBytes(Block &block) {
   return sum;
 }
 
-int64_t mlir::commsched::computeScratchBytes(Operation *op) {
+int64_t mlir::commsched::computeScratchBytes(Operation *op,
+                                             ScratchBytes *known) {
   if (std::optional<CalleeSummary> callee = CalleeSummary::find(op))
     return std::max<int64_t>(callee->innerBytes.value_or(0), 0);
   if (op->getNumRegions() == 0 || isa<CollectiveOpInterface>(op))
@@ -497,10 +499,15 @@ int64_t mlir::commsched::computeScratchBytes(Operation *op) {
   RegionUse use = getRegionUse(op);
   if (use == RegionUse::Element || use == RegionUse::Unknown)
     return 0;
+  if (known)
+    if (auto it = known->find(op); it != known->end())
+      return it->second;
   int64_t scratch = 0;
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      scratch = std::max(scratch, simulateBlockMemory(block).peakBytes -
+      scratch = std::max(scratch, simulateBlockMemory(block, known).peakBytes -
                                       computeCountedBytes(block));
+  if (known)
+    (*known)[op] = scratch;
   return scratch;
 }

@@ -11,6 +11,7 @@
 
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/OperationPrice.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/CostModel/Target.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -64,6 +65,16 @@ public:
   /// operation, a collective or a product, interpolated or scaled or not; all
   /// else that is neither pinned nor assumed comes from the model.
   OperationPrice price(Operation *op);
+
+  /// What operations with regions take and hold.
+  struct RegionMemo {
+    DenseMap<Operation *, OperationPrice> prices;
+    ScratchBytes scratchBytes;
+  };
+  /// Lets each operation with regions be read once until the memo is another
+  /// one, or null. Nothing may change meanwhile.
+  void setMemo(RegionMemo *memo) { this->memo = memo; }
+  RegionMemo *getMemo() const { return memo; }
 
   /// The blocks that `op` runs one after the other, those of a loop in each
   /// iteration, of alternatives those of the dearest; none if its price is not
@@ -171,6 +182,7 @@ public:
   int64_t assumeNs(Operation *op);
 
 private:
+  OperationPrice compute(Operation *op);
   OperationPrice estimate(Operation *op);
   std::optional<cost::CollectiveQuery>
   makeQuery(CollectiveOpInterface collective, int64_t bytes);
@@ -193,6 +205,7 @@ private:
   std::shared_ptr<const cost::MeasuredOperations> operations;
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
+  RegionMemo *memo = nullptr;
 };
 
 /// Puts what was measured of operations in `root` onto them, for passes that

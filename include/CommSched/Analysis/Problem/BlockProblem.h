@@ -104,11 +104,13 @@ public:
 
   /// Builds and checks the problem. Emits an error when `commsched.order`
   /// contradicts the program order, or the costs or sizes do not add up within
-  /// 64 bits. Unknown sizes count as 0; see getUnsized(). Linear in the
-  /// operations, operands and effects of the block.
+  /// 64 bits. Unknown sizes count as 0; see getUnsized(). `scratch` is for
+  /// computeScratchBytes(). Linear in the operations, operands and effects of
+  /// the block.
   static FailureOr<BlockProblem>
   create(Block &block, CostFunction getCost,
-         StreamOrder streamOrder = StreamOrder::Kept);
+         StreamOrder streamOrder = StreamOrder::Kept,
+         ScratchBytes *scratch = nullptr);
 
   /// The same without prices.
   static FailureOr<BlockProblem>

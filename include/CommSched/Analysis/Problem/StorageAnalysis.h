@@ -189,11 +189,16 @@ private:
 // Memory of regions
 //===----------------------------------------------------------------------===//
 
+/// What computeScratchBytes() has returned for operations that have not changed
+/// since.
+using ScratchBytes = DenseMap<Operation *, int64_t>;
+
 /// The live bytes of the operations of `block` in program order, with what is
 /// in their regions. Sizes that are not known count as 0; if the sum does not
 /// fit 64 bits, the peak is INT64_MAX. Linear in the operations and operands,
 /// those in regions once for each operation around them.
-schedule::MemoryTimeline simulateBlockMemory(Block &block);
+schedule::MemoryTimeline simulateBlockMemory(Block &block,
+                                             ScratchBytes *known = nullptr);
 
 /// The bytes of what is live in `block`, a block in a region, that the block
 /// around counts: arguments, or else results of the operation that holds it.
@@ -202,8 +207,8 @@ int64_t computeCountedBytes(Block &block);
 /// The bytes that are live in the regions of `op`, or in what it calls, beyond
 /// those that its block counts: the largest over its blocks. 0 for any other
 /// operation, and for one whose regions run for each element or in a way that
-/// is not known.
-int64_t computeScratchBytes(Operation *op);
+/// is not known. Reads and extends `known`, if that is not null.
+int64_t computeScratchBytes(Operation *op, ScratchBytes *known = nullptr);
 
 } // namespace mlir::commsched
 
