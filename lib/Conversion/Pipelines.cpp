@@ -21,9 +21,11 @@
 #include "mlir/Conversion/TosaToSCF/TosaToSCF.h"
 #include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -34,10 +36,45 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
+namespace {
+
+/// Replaces branches to one block with different values, as MLIR makes of
+/// blocks that do the same, by a choice of these values: bufferization gives
+/// the values of only one of the two the types of the block.
+struct JoinBranches : PassWrapper<JoinBranches, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(JoinBranches)
+
+  void getDependentDialects(DialectRegistry &dialects) const override {
+    dialects.insert<arith::ArithDialect, cf::ControlFlowDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk([](cf::CondBranchOp branch) {
+      if (branch.getTrueDest() != branch.getFalseDest())
+        return;
+      OpBuilder builder(branch);
+      SmallVector<Value> chosen;
+      for (auto [first, second] : llvm::zip_equal(
+               branch.getTrueDestOperands(), branch.getFalseDestOperands()))
+        chosen.push_back(first == second
+                             ? first
+                             : arith::SelectOp::create(builder, branch.getLoc(),
+                                                       branch.getCondition(),
+                                                       first, second));
+      cf::BranchOp::create(builder, branch.getLoc(), branch.getTrueDest(),
+                           chosen);
+      branch.erase();
+    });
+  }
+};
+
+} // namespace
+
 void mlir::commsched::buildCommSchedToRuntimePipeline(OpPassManager &manager) {
   manager.addPass(createConvertCommSchedToRequests());
   // Bufferization does not know arithmetic on whole tensors.
   manager.addPass(createConvertElementwiseToLinalgPass());
+  manager.addPass(std::make_unique<JoinBranches>());
 
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;

@@ -108,3 +108,11 @@ func.func @unused(%x: !t, %n: index) {
   %sum = commsched.wait %last : !future
   return
 }
+
+// Branches to one block with different values are a choice of these.
+// CHECK: arith.select {{.*}} : memref<4xf32>
+func.func @same(%c: i1, %x: !t, %y: !t) -> !t {
+  cf.cond_br %c, ^both(%x : !t), ^both(%y : !t)
+^both(%z: !t):
+  return %z : !t
+}
