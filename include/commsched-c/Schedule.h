@@ -79,7 +79,10 @@ typedef enum CommSchedDependenceKind {
   /// Both are collectives whose relative order is kept.
   COMMSCHED_ORDER = 2,
   /// One of them may communicate in an unknown way.
-  COMMSCHED_BARRIER = 3
+  COMMSCHED_BARRIER = 3,
+  /// The other, a start, is on a stream that this one, a compute with
+  /// collectives inside, uses: it begins when that collective has ended.
+  COMMSCHED_STREAM = 4
 } CommSchedDependenceKind;
 
 /// The kind of candidate that a schedule was chosen from.

@@ -18,7 +18,8 @@ static_assert(COMMSCHED_COMPUTE == int(NodeKind::Compute) &&
 static_assert(COMMSCHED_DATA == int(DependenceKind::Data) &&
               COMMSCHED_MEMORY == int(DependenceKind::Memory) &&
               COMMSCHED_ORDER == int(DependenceKind::Order) &&
-              COMMSCHED_BARRIER == int(DependenceKind::Barrier));
+              COMMSCHED_BARRIER == int(DependenceKind::Barrier) &&
+              COMMSCHED_STREAM == int(DependenceKind::Stream));
 
 const char *commschedGetVersion() { return COMMSCHED_VERSION; }
 
@@ -55,11 +56,11 @@ static NodeId addNode(CommSchedProblem &problem, int kind, int64_t costNs,
 
 static void addDependence(CommSchedProblem &problem, NodeId from, NodeId to,
                           int kind) {
-  if (kind < COMMSCHED_DATA || kind > COMMSCHED_BARRIER) {
+  if (kind < COMMSCHED_DATA || kind > COMMSCHED_STREAM) {
     problem.note("the dependence of node " + std::to_string(to) + " on node " +
                  std::to_string(from) + " has kind " + std::to_string(kind) +
                  ", but kinds are numbered from 0 to " +
-                 std::to_string(COMMSCHED_BARRIER));
+                 std::to_string(COMMSCHED_STREAM));
     kind = COMMSCHED_DATA;
   }
   problem.problem.addDependence(from, to, DependenceKind(kind));

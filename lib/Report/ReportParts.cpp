@@ -173,12 +173,14 @@ void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
   report.startNs = place.beginNs + timeline.beginNs[node];
   report.endNs = place.beginNs + timeline.endNs[node];
   report.startReorder = getPrintableReorderInfo(op);
-  if (!wait) {
+  NodeId waitNode = problem.waitOf(node);
+  // What finds the stream idle may stand still for it before the wait does.
+  if (!wait || timeline.exposedNs[waitNode] < timeline.exposedNs[node])
     report.waitNs = report.endNs - timeline.exposedNs[node];
-  } else {
-    report.waitNs = place.beginNs + timeline.beginNs[problem.waitOf(node)];
+  else
+    report.waitNs = place.beginNs + timeline.beginNs[waitNode];
+  if (wait)
     report.waitReorder = getPrintableReorderInfo(wait);
-  }
   report.iterations = place.iterations;
   report.exposedNs =
       saturatingMultiply(timeline.exposedNs[node], place.iterations);

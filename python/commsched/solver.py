@@ -30,7 +30,7 @@ from typing import (
 from . import native
 
 KINDS = ("compute", "start", "wait", "blocking")
-DEPENDENCES = ("data", "memory", "order", "barrier")
+DEPENDENCES = ("data", "memory", "order", "barrier", "stream")
 ORIGINS = ("program", "simple_overlap", "constructed", "least_memory")
 
 #: The limit in bytes that nothing exceeds.

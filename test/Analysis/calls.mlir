@@ -53,6 +53,14 @@ func.func @step(%x: !t) -> !t {
   return %r : !t
 }
 
+// A call begins when the stream of its callee is idle.
+// CHECK-SAME: :"behind"{{.*}}"step_time_ns":130,{{.*}}"name":"own",{{.*}}"wait_ns":0,"exposed_ns":80,
+func.func @behind(%x: !t) -> (!t, !t) {
+  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "own", commsched.runtime_ns = 80 : i64} : !t -> !commsched.future<!t>
+  %y = func.call @layer(%x) : (!t) -> !t
+  %w = commsched.wait %f : !commsched.future<!t>
+  return %y, %w : !t, !t
+}
 // 256 bytes come in, 1024 are live in the callee and 256 go out.
 // CHECK: "function":"inside"{{.*}}"peak_memory_bytes":1536,{{.*}}"@scratch (inside)","bytes":1024
 func.func private @scratch(%x: !t) -> !t {

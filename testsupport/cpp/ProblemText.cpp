@@ -155,8 +155,9 @@ Status TextProblem::addOperand(const Statement &statement, NodeId node,
   std::optional<NodeId> operand = names.find(name);
   if (!operand || way == "use")
     return statement.error("there is no '" + word + "'");
-  for (DependenceKind kind : {DependenceKind::Data, DependenceKind::Memory,
-                              DependenceKind::Order, DependenceKind::Barrier})
+  for (DependenceKind kind :
+       {DependenceKind::Data, DependenceKind::Memory, DependenceKind::Order,
+        DependenceKind::Barrier, DependenceKind::Stream})
     if ((way.empty() ? "data" : way) == toString(kind)) {
       addDependence(*operand, node, kind);
       return Status::success();

@@ -12,9 +12,10 @@
 //   s = blocking 50@1        A collective that is start and wait in one.
 //
 // An operand stands for a data dependence, and a use of what it made. `data:a`
-// is the dependence alone, `memory:a`, `order:a` and `barrier:a` are those of
-// the other kinds, and `use:a` is the use alone. An operand may come later in
-// the text. A number may stand for a node that has no name, or is none: `#7`.
+// is the dependence alone, `memory:a`, `order:a`, `barrier:a` and `stream:a`
+// are those of the other kinds, and `use:a` is the use alone. An operand may
+// come later in the text. A number may stand for a node that has no name, or is
+// none: `#7`.
 //
 //   c = 10 a -> 64           Makes 64 bytes, which go with their last use.
 //   d = 10 a -> 64! 8        Makes 64 bytes that stay, and 8 that do not; what

@@ -68,6 +68,7 @@ inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 inline constexpr llvm::StringLiteral calleeAttrName = "commsched.callee";
 inline constexpr llvm::StringLiteral calleePriceKey = "price";
 inline constexpr llvm::StringLiteral calleeEffectsKey = "effects";
+inline constexpr llvm::StringLiteral calleeStreamsKey = "streams";
 inline constexpr llvm::StringLiteral calleeBytesKey = "inner_bytes";
 inline constexpr llvm::StringLiteral calleeAliasesKey = "aliases";
 inline constexpr llvm::StringLiteral noEffects = "none";

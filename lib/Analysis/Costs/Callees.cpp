@@ -164,6 +164,8 @@ static DictionaryAttr summarize(FunctionOpInterface callee,
   Region &body = callee.getFunctionBody();
   summary.price = costs.priceRegion(body);
   summary.effects = getEffects(body);
+  SmallVector<Attribute> streams = findStreamsInside(callee);
+  summary.streams = streams;
   SmallVector<int64_t> aliases = findAliases(callee);
   summary.innerBytes = getInnerBytes(callee, aliases);
   if (llvm::any_of(aliases, [](int64_t index) { return index >= 0; }))

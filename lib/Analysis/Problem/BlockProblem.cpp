@@ -256,8 +256,22 @@ StreamId BlockNodes::getStream(Operation *collective) {
   if (inserted) {
     streams.push_back(key);
     collectives.push_back(collective);
+    starts.emplace_back();
   }
   return it->second;
+}
+
+/// Lets `node`, which is that of `op`, begin when the streams of collectives
+/// inside are idle. No start or wait crosses it, so that what is in flight is
+/// what was started before.
+void BlockNodes::findStreamsIdle(Operation *op, NodeId node) {
+  for (Attribute key : findStreamsInside(op)) {
+    auto it = streamOf.find(key);
+    if (it == streamOf.end())
+      continue;
+    for (NodeId start : std::exchange(starts[it->second], {}))
+      problem.addDependence(start, node, DependenceKind::Stream);
+  }
 }
 
 NodeId BlockNodes::add(Operation *op, CommunicationEffect effect,
@@ -267,7 +281,9 @@ NodeId BlockNodes::add(Operation *op, CommunicationEffect effect,
   case CommunicationEffect::Wait:
     return node = problem.addWait(lookup(cast<WaitOpInterface>(op).getStart()));
   case CommunicationEffect::Start:
-    return node = problem.addNode(NodeKind::Start, costNs, getStream(op));
+    node = problem.addNode(NodeKind::Start, costNs, getStream(op));
+    starts[problem.stream(node)].push_back(node);
+    return node;
   case CommunicationEffect::Blocking:
     return node = problem.addNode(NodeKind::Blocking, costNs, getStream(op));
   case CommunicationEffect::None:
@@ -275,6 +291,8 @@ NodeId BlockNodes::add(Operation *op, CommunicationEffect effect,
     break;
   }
   node = problem.addNode(NodeKind::Compute, costNs);
+  if (effect == CommunicationEffect::Unknown)
+    findStreamsIdle(op, node);
   if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
     problem.setExpensive(node);
   return node;

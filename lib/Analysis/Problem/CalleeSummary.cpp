@@ -22,6 +22,8 @@ std::optional<CalleeSummary> CalleeSummary::find(Operation *call) {
   if (auto effects = known.getAs<StringAttr>(calleeEffectsKey))
     summary.effects =
         effects == noEffects ? Effects::None : Effects::Communication;
+  if (auto streams = known.getAs<ArrayAttr>(calleeStreamsKey))
+    summary.streams = streams.getValue();
   if (auto bytes = known.getAs<IntegerAttr>(calleeBytesKey))
     summary.innerBytes = bytes.getInt();
   if (auto aliases = known.getAs<DenseI64ArrayAttr>(calleeAliasesKey))
@@ -41,6 +43,9 @@ DictionaryAttr CalleeSummary::get(MLIRContext *context) const {
         calleeEffectsKey,
         builder.getStringAttr(effects == Effects::None ? noEffects
                                                        : onlyCommunicates)));
+  if (!streams.empty())
+    entries.push_back(
+        builder.getNamedAttr(calleeStreamsKey, builder.getArrayAttr(streams)));
   if (innerBytes)
     entries.push_back(builder.getNamedAttr(
         calleeBytesKey, builder.getI64IntegerAttr(*innerBytes)));

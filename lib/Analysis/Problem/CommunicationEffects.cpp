@@ -9,6 +9,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -88,6 +89,17 @@ Operation *mlir::commsched::findCollective(Operation *op) {
     return WalkResult::interrupt();
   });
   return found;
+}
+
+SmallVector<Attribute> mlir::commsched::findStreamsInside(Operation *op) {
+  llvm::SetVector<Attribute> streams;
+  op->walk([&](Operation *nested) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(nested))
+      streams.insert(getStreamKey(collective));
+    else if (std::optional<CalleeSummary> callee = CalleeSummary::find(nested))
+      streams.insert_range(callee->streams);
+  });
+  return streams.takeVector();
 }
 
 bool mlir::commsched::isPointToPoint(Operation *collective) {

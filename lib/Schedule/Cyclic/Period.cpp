@@ -75,22 +75,24 @@ public:
   /// flight at the beginning has the times of the period before.
   void runPeriod(Timeline &timeline) {
     begin();
-    auto record = [&](NodeId node, Clocks::Interval interval, int64_t fromNs,
-                      int64_t exposedNs) {
+    auto record = [&](NodeId node, Clocks::Interval interval, int64_t fromNs) {
       timeline.beginNs[node] = interval.beginNs - fromNs;
       timeline.endNs[node] = interval.endNs - fromNs;
-      timeline.exposedNs[node] = exposedNs;
       timeline.stepNs = std::max(timeline.stepNs, timeline.endNs[node]);
     };
     for (NodeId node : schedule.order) {
       Clocks::Interval interval = run.issue(node);
-      if (body.kind(node) != NodeKind::Start)
-        record(node, interval, beginNs, interval.exposedNs);
+      if (body.kind(node) != NodeKind::Start) {
+        record(node, interval, beginNs);
+        timeline.exposedNs[node] = interval.exposedNs;
+      }
+      for (NodeId start : body.collectivesEndedBefore(node))
+        record(start, run.intervalOf(start), beginNs);
       if (NodeId start = body.startOf(node); start != noNode) {
         bool isOfLast = schedule.stages[start] != schedule.stages[node];
-        record(start, run.intervalOf(start), isOfLast ? lastBeginNs : beginNs,
-               interval.exposedNs);
+        record(start, run.intervalOf(start), isOfLast ? lastBeginNs : beginNs);
       }
+      timeline.addStall(body, node);
       if (body.kind(node) == NodeKind::Compute)
         timeline.slowdownNs +=
             interval.endNs - interval.beginNs - body.costNs(node);

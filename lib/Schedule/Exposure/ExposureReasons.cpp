@@ -462,12 +462,14 @@ void Explainer::turnToStarts() {
 
 Explainer::LaterWait Explainer::tryLater(NodeId collective) {
   LaterWait later;
-  if (problem.kind(collective) == NodeKind::Blocking)
+  NodeId wait = problem.waitOf(collective);
+  // What stands still for its stream does so wherever the wait is.
+  if (wait == noNode || timeline.exposedNs[wait] == 0)
     return later;
   later.reason.collective = collective;
   later.reason.exposedNs = timeline.exposedNs[collective];
   later.reason.move = ExposureMove::WaitLater;
-  later.isPossible = tryMove(problem.waitOf(collective), later.reason);
+  later.isPossible = tryMove(wait, later.reason);
   return later;
 }
 

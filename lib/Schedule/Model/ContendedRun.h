@@ -192,9 +192,9 @@ private:
   void beginFirst(StreamId id);
   /// Goes on to when the next collective ends, and ends it.
   void passEnd();
-  /// Goes on until `collective` has ended.
+  /// Goes on until `collective` has ended, if it was issued.
   void passEndOf(NodeId collective) {
-    while (endsNs[collective] == neverNs)
+    while (endsNs[collective] == neverNs && links.nextEndNs() != neverNs)
       passEnd();
   }
 

@@ -37,6 +37,8 @@ const char *schedule::toString(DependenceKind kind) {
     return "order";
   case DependenceKind::Barrier:
     return "barrier";
+  case DependenceKind::Stream:
+    return "stream";
   }
   return "unknown";
 }
@@ -216,6 +218,12 @@ Status Problem::checkDependences() const {
     if (dependence.from == dependence.to)
       return Error{describe(dependence.from) + " depends on itself (" +
                    toString(dependence.kind) + ")"};
+    if (dependence.kind == DependenceKind::Stream &&
+        (kind(dependence.from) != NodeKind::Start ||
+         kind(dependence.to) != NodeKind::Compute))
+      return Error{describe(dependence.to) + " has a stream dependence on " +
+                   describe(dependence.from) +
+                   ", but only a compute has one, on a start"};
   }
   return Status::success();
 }
@@ -322,6 +330,14 @@ void Problem::buildRows() {
       [&](size_t i) {
         return DependenceEnd{dependences[i].from, dependences[i].kind};
       });
+  std::vector<Dependence> ended;
+  std::copy_if(dependences.begin(), dependences.end(),
+               std::back_inserter(ended), [](const Dependence &dependence) {
+                 return dependence.kind == DependenceKind::Stream;
+               });
+  endedRows.build(
+      nodes.size(), ended.size(), [&](size_t i) { return ended[i].to; },
+      [&](size_t i) { return ended[i].from; });
   userRows.build(
       buffers.size(), uses.size(), [&](size_t i) { return uses[i].buffer; },
       [&](size_t i) { return uses[i].node; });
@@ -340,6 +356,7 @@ const Status &Problem::finalize() {
   finalized = true;
   successorRows.clear();
   predecessorRows.clear();
+  endedRows.clear();
   userRows.clear();
   usedRows.clear();
   producedRows.clear();

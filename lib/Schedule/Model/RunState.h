@@ -51,8 +51,12 @@ public:
   Interval peek(NodeId node, int64_t durationNs) const {
     // No sum overflows: the sum of all costs is known to fit.
     switch (problem->kind(node)) {
-    case NodeKind::Compute:
-      return {computeNs, computeNs + durationNs, 0};
+    case NodeKind::Compute: {
+      int64_t beginNs = computeNs;
+      for (NodeId start : problem->collectivesEndedBefore(node))
+        beginNs = std::max(beginNs, endsNs[start]);
+      return {beginNs, beginNs + durationNs, beginNs - computeNs};
+    }
     case NodeKind::Wait: {
       int64_t end = std::max(computeNs, endsNs[problem->startOf(node)]);
       return {computeNs, end, end - computeNs};

@@ -13,6 +13,15 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
+void Timeline::addStall(const Problem &problem, NodeId node) {
+  NodeId last = problem.startOf(node);
+  for (NodeId start : problem.collectivesEndedBefore(node))
+    if (last == noNode || endNs[start] > endNs[last])
+      last = start;
+  if (last != noNode)
+    exposedNs[last] += exposedNs[node];
+}
+
 //===----------------------------------------------------------------------===//
 // Without contention
 //===----------------------------------------------------------------------===//
@@ -39,8 +48,7 @@ Result<Timeline> schedule::simulate(const Problem &problem,
     timeline.beginNs[node] = interval.beginNs;
     timeline.endNs[node] = interval.endNs;
     timeline.exposedNs[node] = interval.exposedNs;
-    if (start != noNode)
-      timeline.exposedNs[start] = interval.exposedNs;
+    timeline.addStall(problem, node);
     if (problem.isCollective(node))
       timeline.commNs += problem.costNs(node);
     else
@@ -289,9 +297,13 @@ void ContendedRun::compute(NodeId node) {
 ContendedRun::Interval ContendedRun::issue(NodeId node) {
   int64_t reachedNs = timeNs;
   switch (problem.kind(node)) {
-  case NodeKind::Compute:
+  case NodeKind::Compute: {
+    for (NodeId start : problem.collectivesEndedBefore(node))
+      passEndOf(start);
+    int64_t beginNs = timeNs;
     compute(node);
-    return {reachedNs, timeNs, 0};
+    return {beginNs, timeNs, beginNs - reachedNs};
+  }
   case NodeKind::Start:
     issueCollective(node);
     break;
@@ -338,18 +350,20 @@ static Timeline runContended(const Problem &problem, const Order &order,
   timeline.beginNs.resize(order.size());
   timeline.endNs.resize(order.size());
   timeline.exposedNs.resize(order.size());
-  auto record = [&](NodeId node, const Clocks::Interval &interval,
-                    int64_t exposedNs) {
+  auto record = [&](NodeId node, const Clocks::Interval &interval) {
     timeline.beginNs[node] = interval.beginNs;
     timeline.endNs[node] = interval.endNs;
-    timeline.exposedNs[node] = exposedNs;
   };
   for (NodeId node : order) {
     Clocks::Interval interval = run.issue(node);
-    record(node, interval, interval.exposedNs);
-    // Only now it is known when it ended.
+    record(node, interval);
+    timeline.exposedNs[node] = interval.exposedNs;
+    // Only now it is known when they ended.
+    for (NodeId start : problem.collectivesEndedBefore(node))
+      record(start, run.intervalOf(start));
     if (NodeId start = problem.startOf(node); start != noNode)
-      record(start, run.intervalOf(start), interval.exposedNs);
+      record(start, run.intervalOf(start));
+    timeline.addStall(problem, node);
     (problem.isCollective(node) ? timeline.commNs : timeline.computeNs) +=
         problem.costNs(node);
     if (problem.kind(node) == NodeKind::Compute)

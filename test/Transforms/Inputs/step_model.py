@@ -65,6 +65,10 @@ class Op:
         return self.kind == "blocking" or self.body and any(
             op.communicates() for op in self.body.ops)
 
+    def streams(self):
+        inside = (op.streams() for op in self.body.ops) if self.body else ()
+        return {self.stream}.union(*inside)
+
     def communicates(self):
         return self.kind in ("start", "wait") or self.is_barrier()
 
@@ -215,7 +219,8 @@ class Block:
             elif op.kind == "wait":
                 clock = max(clock, ends[op.start])
             else:
-                clock += op.cost
+                idle = max(streams.get(stream, 0) for stream in op.streams())
+                clock = max(clock, idle) + op.cost
         return clock
 
 

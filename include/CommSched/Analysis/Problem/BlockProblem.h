@@ -49,12 +49,15 @@ public:
 
 private:
   schedule::StreamId getStream(Operation *collective);
+  void findStreamsIdle(Operation *op, schedule::NodeId node);
 
   schedule::Problem &problem;
   DenseMap<Operation *, schedule::NodeId> nodeOf;
   DenseMap<Attribute, schedule::StreamId> streamOf;
   SmallVector<Attribute> streams;
   SmallVector<Operation *> collectives;
+  /// By stream: its starts since an operation that found it idle.
+  SmallVector<SmallVector<schedule::NodeId>> starts;
 };
 
 /// getCommunicationEffect(), but for halves of pairs. The start of a collective
@@ -92,7 +95,9 @@ enum class StreamOrder {
 ///   - operations with unknown communication, operations that hold collectives
 ///     in a region, and blocking collectives: no start, wait or other such
 ///     operation crosses them (barrier). The same holds for a start or a wait
-///     whose other half is not in the block.
+///     whose other half is not in the block,
+///   - the streams of collectives in a region or a callee, which the operation
+///     that holds them finds idle (stream).
 ///
 /// Buffers are the block's storages, and for each operation with regions one
 /// for what is live in them (computeScratchBytes()). The wait of a collective

@@ -27,6 +27,8 @@ struct CalleeSummary {
 
   OperationPrice price;
   Effects effects = Effects::Unknown;
+  /// Those of its collectives, as findStreamsInside().
+  ArrayRef<Attribute> streams;
   /// The peak of its live bytes, without those of the operands and results of
   /// the call. Negative if operands are freed before all results are there.
   /// None of a function that is being called already.

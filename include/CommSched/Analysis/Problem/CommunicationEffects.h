@@ -43,6 +43,11 @@ CommunicationEffect getCommunicationEffect(Operation *op);
 /// null if there is none. Linear in the operations nested in `op`.
 Operation *findCollective(Operation *op);
 
+/// The keys of the streams (getStreamKey()) of all collectives that `op` runs:
+/// those in its regions and in the callees of its calls, as far as these say
+/// what they do. Linear in the operations nested in `op`.
+SmallVector<Attribute> findStreamsInside(Operation *op);
+
 /// Whether `collective`, a CollectiveOpInterface, is a send or a receive: its
 /// counterpart is another operation, which runs once.
 bool isPointToPoint(Operation *collective);

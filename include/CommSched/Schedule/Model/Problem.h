@@ -63,11 +63,14 @@ enum class DependenceKind : uint8_t {
   Order,
   /// One of them may communicate in an unknown way.
   Barrier,
+  /// The other operation, a Start, is on a stream that it uses itself, a
+  /// Compute with collectives inside: it begins when the collective has ended.
+  Stream,
 };
 
 /// "compute", "start", "wait" or "blocking".
 const char *toString(NodeKind kind);
-/// "data", "memory", "order" or "barrier".
+/// "data", "memory", "order", "barrier" or "stream".
 const char *toString(DependenceKind kind);
 
 /// `to` runs after `from`.
@@ -222,6 +225,10 @@ public:
   ArrayView<DependenceEnd> predecessors(NodeId node) const {
     return predecessorRows[node];
   }
+  /// The operations on which `node` has a dependence of kind Stream.
+  ArrayView<NodeId> collectivesEndedBefore(NodeId node) const {
+    return endedRows[node];
+  }
   /// An order that respects all dependences: that of the program if it does.
   const Order &topologicalOrder() const { return topological; }
 
@@ -279,6 +286,7 @@ private:
   StreamId reservedStreams = 0;
   Csr<DependenceEnd> successorRows;
   Csr<DependenceEnd> predecessorRows;
+  Csr<NodeId> endedRows;
   Csr<NodeId> userRows;
   Csr<BufferId> usedRows;
   Csr<BufferId> producedRows;

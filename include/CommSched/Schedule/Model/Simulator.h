@@ -59,8 +59,8 @@ struct Timeline {
   /// the compute stream goes on.
   std::vector<int64_t> endNs;
   /// By operation: how long the compute stream is stalled by it. The stall of a
-  /// wait is stored for the wait and for its start. That of a Blocking lasts
-  /// from when the compute stream reaches it to its end. 0 for a Compute.
+  /// Wait or a Compute is also in that of the start for which it stalls. That
+  /// of a Blocking lasts from when the compute stream reaches it to its end.
   std::vector<int64_t> exposedNs;
   /// When every stream is idle.
   int64_t stepNs = 0;
@@ -73,10 +73,16 @@ struct Timeline {
   int64_t exposedCommNs = 0;
   /// By how much computation takes longer than its costs.
   int64_t slowdownNs = 0;
+
+  /// Adds the stall of a Wait or a Compute, whose own is known, to that of the
+  /// start for which it stalls: the last one to end.
+  void addStall(const Problem &problem, NodeId node);
 };
 
 /// Runs the operations in `order`:
-///   - Compute: adds its cost to the compute clock t,
+///   - Compute: sets the compute clock t to the ends of the collectives on
+///     which it has a dependence of kind Stream, if these are later, and adds
+///     its cost,
 ///   - Start: begins at max(t, clock of its stream) and sets the stream's clock
 ///     to its end; t stays,
 ///   - Wait: sets t to max(t, end of its start),
