@@ -7,7 +7,6 @@
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Support/OutputFile.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -22,14 +21,6 @@ mlir::commsched::getBlocksWithCollectives(func::FuncOp function) {
       blocks.push_back(block);
   });
   return blocks;
-}
-
-void mlir::commsched::visitReads(Operation *op,
-                                 function_ref<void(Value)> visit) {
-  llvm::for_each(op->getOperands(), visit);
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  llvm::for_each(captured, visit);
 }
 
 FailureOr<bool>

@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -40,10 +41,6 @@ protected:
 /// The blocks of `function` that hold collectives themselves, inner ones
 /// first. Linear in the operations.
 SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);
-
-/// Calls `visit` for what `op` and the operations in its regions read of the
-/// block around it.
-void visitReads(Operation *op, function_ref<void(Value)> visit);
 
 /// Calls `rewrite`, which returns whether it changed its block, for one block
 /// after the other. Returns whether any changed, or the first failure.

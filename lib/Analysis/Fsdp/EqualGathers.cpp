@@ -4,10 +4,10 @@
 
 #include "../Problem/Dependences.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -142,17 +142,6 @@ static Operation *getEarlier(Operation *a, Operation *b) {
   return a->isBeforeInBlock(b) ? a : b;
 }
 
-/// Returns the inputs of the results of `op`, if it has no effects.
-static SmallVector<Value> getInputs(Operation *op) {
-  SmallVector<Value> inputs(op->getOperands());
-  if (op->getNumRegions() == 0)
-    return inputs;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  llvm::append_range(inputs, captured);
-  return inputs;
-}
-
 Finder::Finder(Block &block, const FsdpAnalysis &fsdp) : block(block) {
   for (auto start : block.getOps<CollectiveOpInterface>())
     if (fsdp.getParameter(start) && start.getInFlightFuture() &&
@@ -181,18 +170,17 @@ Finder::Finder(Block &block, const FsdpAnalysis &fsdp) : block(block) {
 void Finder::collectPreparations(const FsdpAnalysis &fsdp) {
   DenseSet<Operation *> seen;
   SmallVector<Operation *> open;
-  auto addAll = [&](ValueRange values) {
-    for (Value value : values)
-      if (Operation *op = value.getDefiningOp();
-          op && op->getBlock() == &block && seen.insert(op).second &&
-          isMemoryEffectFree(op))
-        open.push_back(op);
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block &&
+                                               seen.insert(op).second &&
+                                               isMemoryEffectFree(op))
+      open.push_back(op);
   };
   for (CollectiveOpInterface start : starts)
-    addAll(start.getSentValues());
+    llvm::for_each(start.getSentValues(), add);
   while (!open.empty()) {
     preparations.push_back(open.pop_back_val());
-    addAll(getInputs(preparations.back()));
+    visitReads(preparations.back(), add);
   }
   llvm::sort(preparations,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -224,7 +212,7 @@ Source Finder::findSource(Value value, Operation *user) const {
 
 Source Finder::findSource(Operation *preparation) const {
   Source joined;
-  for (Value input : getInputs(preparation)) {
+  visitReads(preparation, [&](Value input) {
     Source source = findSource(input, preparation);
     if (joined.root && source.root && joined.root != source.root)
       joined.isUnique = false;
@@ -232,7 +220,7 @@ Source Finder::findSource(Operation *preparation) const {
     joined.isUnique &= source.isUnique;
     joined.firstRead = getEarlier(joined.firstRead, source.firstRead);
     joined.firstWrite = getEarlier(joined.firstWrite, source.firstWrite);
-  }
+  });
   for (Value result : preparation->getResults())
     if (isa<ShapedType>(result.getType()))
       joined.firstWrite =

@@ -13,7 +13,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,14 +24,11 @@ using ObstacleKind = FsdpObstacle::Kind;
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> mlir::commsched::getTensorInputs(Operation *op) {
-  auto isTensor = [](Value value) { return !isNumber(value.getType()); };
-  SmallVector<Value> inputs =
-      llvm::filter_to_vector(op->getOperands(), isTensor);
-  if (op->getNumRegions() == 0)
-    return inputs;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  llvm::copy_if(captured, std::back_inserter(inputs), isTensor);
+  SmallVector<Value> inputs;
+  visitReads(op, [&](Value value) {
+    if (!isNumber(value.getType()))
+      inputs.push_back(value);
+  });
   return inputs;
 }
 
@@ -132,7 +128,7 @@ static SmallVector<StringAttr> readRoles(FunctionOpInterface function) {
   return roles;
 }
 
-ParameterOrigins::ParameterOrigins(Block &block) : block(block) {
+ParameterOrigins::ParameterOrigins(Block &block) {
   Operation *parent = block.getParentOp();
   while (parent && !isa<FunctionOpInterface>(parent))
     parent = parent->getParentOp();
@@ -141,24 +137,19 @@ ParameterOrigins::ParameterOrigins(Block &block) : block(block) {
     roles = readRoles(function);
   }
   for (Operation &op : block) {
-    if (op.getNumResults() <= 1 || !isFreeView(&op)) {
-      origins[&op] = visit(&op);
-      continue;
-    }
+    // One that views each operand by itself.
+    bool isView = op.getNumResults() > 1 && isFreeView(&op);
+    Origin origin = isView ? Origin() : visit(&op);
     for (OpResult result : op.getResults())
-      viewOrigins[result] = getOrigin(commsched::getAliasedValue(result));
+      origins[result] =
+          isView ? getOrigin(commsched::getAliasedValue(result)) : origin;
   }
 }
 
 Origin ParameterOrigins::getOrigin(Value value) const {
   // In graph regions, operations later in the block have no origin yet.
-  if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block) {
-    if (auto it = viewOrigins.find(value); it != viewOrigins.end())
-      return it->second;
-    if (auto it = origins.find(op); it != origins.end())
-      return it->second;
-  }
-  return getOuterOrigin(value);
+  auto it = origins.find(value);
+  return it == origins.end() ? getOuterOrigin(value) : it->second;
 }
 
 /// The origin of an argument, or of a value from outside of the block.

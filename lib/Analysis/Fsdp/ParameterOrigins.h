@@ -57,17 +57,14 @@ private:
   Origin visit(Operation *op) const;
   Origin visitCopyIn(Operation *op) const;
 
-  Block &block;
   /// That of the function around the block, or the block itself; null if there
   /// is no function.
   Block *entry = nullptr;
   /// Of the function's arguments, null for those without; empty if none has
   /// one.
   SmallVector<StringAttr> roles;
-  /// Of all results of an operation.
-  DenseMap<Operation *, Origin> origins;
-  /// Of the results of operations that view each operand by itself.
-  DenseMap<Value, Origin> viewOrigins;
+  /// Of the results of the block's operations.
+  DenseMap<Value, Origin> origins;
 };
 
 /// The inputs of `op` that are no numbers: operands, and values that its

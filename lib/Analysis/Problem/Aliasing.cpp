@@ -17,9 +17,18 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+void mlir::commsched::visitReads(Operation *op,
+                                 function_ref<void(Value)> visit) {
+  llvm::for_each(op->getOperands(), visit);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  llvm::for_each(captured, visit);
+}
 
 Value mlir::commsched::getAliasedValue(OpResult result) {
   Operation *op = result.getOwner();

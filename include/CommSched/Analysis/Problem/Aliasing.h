@@ -18,6 +18,10 @@
 
 namespace mlir::commsched {
 
+/// Calls `visit` for what `op` and the operations in its regions read of the
+/// block around it: its operands, and the values that the regions capture.
+void visitReads(Operation *op, function_ref<void(Value)> visit);
+
 /// The value whose storage `result` is a view of or is written into; null when
 /// it has a storage of its own, or when nothing is known.
 Value getAliasedValue(OpResult result);
