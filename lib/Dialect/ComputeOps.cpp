@@ -6,6 +6,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/NamedOperators.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallSet.h"
@@ -28,6 +29,33 @@ std::optional<OperatorClass> NamedOperators::lookup(StringRef callee) const {
       callee.take_front(space.size() + 1 + rest.split('.').first.size());
   auto it = classes.find(name);
   return it == classes.end() ? std::nullopt : std::optional(it->second);
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+Value mlir::commsched::flatten(OpBuilder &builder, Location location,
+                               Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return reshapeFlat(
+      builder, location, tensor,
+      RankedTensorType::get(type.getNumElements(), type.getElementType()));
+}
+
+Value mlir::commsched::reshapeFlat(OpBuilder &builder, Location location,
+                                   Value tensor, RankedTensorType type) {
+  int64_t from = cast<RankedTensorType>(tensor.getType()).getRank();
+  int64_t to = type.getRank();
+  if (from == to)
+    return tensor;
+  SmallVector<ReassociationIndices> groups;
+  if (from != 0 && to != 0)
+    groups.push_back(llvm::to_vector<2>(llvm::seq(std::max(from, to))));
+  if (from > to)
+    return tensor::CollapseShapeOp::create(builder, location, type, tensor,
+                                           groups);
+  return tensor::ExpandShapeOp::create(builder, location, type, tensor, groups);
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,13 @@ bool isHostType(Type type);
 RankedTensorType getHostType(RankedTensorType type);
 RankedTensorType getDeviceType(RankedTensorType type);
 
+/// `tensor`, of static shape, as a view of one dimension.
+Value flatten(OpBuilder &builder, Location location, Value tensor);
+
+/// `tensor` as a view of `type`; one of the two has one dimension.
+Value reshapeFlat(OpBuilder &builder, Location location, Value tensor,
+                  RankedTensorType type);
+
 // Operators of imported graphs whose result is a part of another value: the
 // chunks of a value that is needed whole.
 

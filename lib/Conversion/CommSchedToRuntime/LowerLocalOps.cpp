@@ -222,22 +222,6 @@ void mlir::commsched::lowerStorageRead(Lowering &lowering,
 // Opaque operators
 //===----------------------------------------------------------------------===//
 
-/// `source` in one row.
-static Value flatten(OpBuilder &builder, Location loc, Value source) {
-  auto type = cast<RankedTensorType>(source.getType());
-  if (type.getRank() == 1)
-    return source;
-  auto flatType =
-      RankedTensorType::get(type.getNumElements(), type.getElementType());
-  if (type.getRank() == 0)
-    return tensor::ExpandShapeOp::create(builder, loc, flatType, source,
-                                         ArrayRef<ReassociationIndices>());
-  ReassociationIndices all =
-      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
-  return tensor::CollapseShapeOp::create(builder, loc, flatType, source,
-                                         ArrayRef<ReassociationIndices>(all));
-}
-
 /// The first elements of `source` in the shape of `type`.
 static Value createView(OpBuilder &builder, Location loc, Value source,
                         RankedTensorType type) {
@@ -251,15 +235,7 @@ static Value createView(OpBuilder &builder, Location loc, Value source,
         flat, ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(elements)},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-  if (type.getRank() == 1)
-    return flat;
-  if (type.getRank() == 0)
-    return tensor::CollapseShapeOp::create(builder, loc, type, flat,
-                                           ArrayRef<ReassociationIndices>());
-  ReassociationIndices all =
-      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
-  return tensor::ExpandShapeOp::create(builder, loc, type, flat,
-                                       ArrayRef<ReassociationIndices>(all));
+  return reshapeFlat(builder, loc, flat, type);
 }
 
 /// True if a value of `type` can be a view of the first elements of `source`.

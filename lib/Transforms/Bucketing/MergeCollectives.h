@@ -100,9 +100,6 @@ MergedCollective mergeElementWise(RewriterBase &rewriter,
 MergedCollective coalesceCollectives(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
 
-/// A view of `tensor`, of static shape, as a tensor of one dimension.
-Value flatten(OpBuilder &builder, Location location, Value tensor);
-
 /// The locations of `members`, fused.
 Location fuseLocations(ArrayRef<Operation *> members);
 

@@ -120,40 +120,6 @@ static void setCopyInAttributes(Operation *copyIn, const MergeMembers &bucket) {
 // Views
 //===----------------------------------------------------------------------===//
 
-/// All dimensions of a tensor of that rank as one; none for a scalar.
-static SmallVector<ReassociationIndices> getOneGroup(int64_t rank) {
-  if (rank == 0)
-    return {};
-  return {llvm::to_vector<2>(llvm::seq<int64_t>(0, rank))};
-}
-
-Value mlir::commsched::flatten(OpBuilder &builder, Location location,
-                               Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (type.getRank() == 1)
-    return tensor;
-  RankedTensorType flat =
-      RankedTensorType::get(type.getNumElements(), type.getElementType());
-  SmallVector<ReassociationIndices> groups = getOneGroup(type.getRank());
-  if (type.getRank() == 0)
-    return tensor::ExpandShapeOp::create(builder, location, flat, tensor,
-                                         groups);
-  return tensor::CollapseShapeOp::create(builder, location, flat, tensor,
-                                         groups);
-}
-
-/// A view of `flat`, a tensor of one dimension, with the given shape.
-static Value unflatten(OpBuilder &builder, Location location, Value flat,
-                       RankedTensorType type) {
-  if (type.getRank() == 1)
-    return flat;
-  SmallVector<ReassociationIndices> groups = getOneGroup(type.getRank());
-  if (type.getRank() == 0)
-    return tensor::CollapseShapeOp::create(builder, location, type, flat,
-                                           groups);
-  return tensor::ExpandShapeOp::create(builder, location, type, flat, groups);
-}
-
 /// Views of `flat`, in which what the members are delivered lies one after the
 /// other.
 static SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
@@ -167,7 +133,7 @@ static SmallVector<Value> viewDelivered(OpBuilder &builder, Value flat,
     Value slice = tensor::ExtractSliceOp::create(
         builder, location, flat, {builder.getIndexAttr(offset)},
         {builder.getIndexAttr(size)}, {builder.getIndexAttr(1)});
-    values.push_back(unflatten(builder, location, slice, type));
+    values.push_back(reshapeFlat(builder, location, slice, type));
     offset += size;
   }
   return values;
@@ -280,7 +246,7 @@ MergedCollective mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
       whole =
           flatten(rewriter, own, interleaveRows(rewriter, member.wait, whole));
     if (whole.getType() != member.getDeliveredType())
-      whole = unflatten(rewriter, own, whole, member.getDeliveredType());
+      whole = reshapeFlat(rewriter, own, whole, member.getDeliveredType());
     result.values.push_back(whole);
   }
   return result;
