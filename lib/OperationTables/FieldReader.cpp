@@ -92,12 +92,6 @@ bool FieldReader::read(const Value &value, std::string &result) {
   return true;
 }
 
-bool FieldReader::read(const Value &value, std::vector<std::string> &result) {
-  return readArray(value, "texts", [&](const Value &element) {
-    return read(element, result.emplace_back());
-  });
-}
-
 bool FieldReader::readTraits(const Value &value, OperationTraits &traits) {
   using Trait = bool OperationTraits::*;
   std::pair<StringLiteral, Trait> names[] = {
@@ -132,13 +126,6 @@ bool FieldReader::readWhere(const Value &value, OperationEntry &entry) {
   });
 }
 
-bool FieldReader::readOperandList(const Value &value,
-                                  std::vector<int64_t> &operands) {
-  return readArray(value, "operand numbers", [&](const Value &element) {
-    return read(element, operands.emplace_back());
-  });
-}
-
 bool FieldReader::readEffects(const Value &value, EffectEntry &effects) {
   using Kind = EffectEntry::Kind;
   if (!value.getAsObject()) {
@@ -151,14 +138,9 @@ bool FieldReader::readEffects(const Value &value, EffectEntry &effects) {
     return readName<Kind>(value, names, effects.kind);
   }
   effects.kind = Kind::Memory;
-  Field fields[] = {
-      {"reads",
-       [&](const Value &list) { return readOperandList(list, effects.reads); }},
-      {"writes",
-       [&](const Value &list) {
-         return readOperandList(list, effects.writes);
-       }},
-      field("unless", effects.unlessAttr)};
+  Field fields[] = {field("reads", effects.reads),
+                    field("writes", effects.writes),
+                    field("unless", effects.unlessAttr)};
   return readObject(value, fields);
 }
 

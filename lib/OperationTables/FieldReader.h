@@ -52,7 +52,13 @@ public:
   bool read(const Value &value, int64_t &result, int64_t least = 0);
   /// A text that is not empty.
   bool read(const Value &value, std::string &result);
-  bool read(const Value &value, std::vector<std::string> &result);
+  /// Numbers, or texts.
+  template <typename T> bool read(const Value &value, std::vector<T> &result) {
+    return readArray(value, std::is_same_v<T, int64_t> ? "numbers" : "texts",
+                     [&](const Value &element) {
+                       return read(element, result.emplace_back());
+                     });
+  }
 
   /// One of several names.
   template <typename T>
@@ -98,7 +104,6 @@ public:
   bool readRegions(const Value &value, RegionEntry &regions);
 
 private:
-  bool readOperandList(const Value &value, std::vector<int64_t> &operands);
   bool readSource(const Value &value, ValueSource &source);
   bool readSelection(const Value &value, OperandSelection &selection);
   bool readKind(const Value &value, CollectiveEntry &collective);

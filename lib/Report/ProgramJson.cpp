@@ -91,12 +91,9 @@ void ProgramWriter::writeText(StringRef key, Attribute attr) {
 void ProgramWriter::writeShape(StringRef kind, ShapedType type) {
   json.attribute("kind", kind);
   json.attributeArray("shape", [&] {
-    for (int64_t size : type.getShape()) {
-      if (ShapedType::isDynamic(size))
-        json.value(nullptr);
-      else
-        json.value(size);
-    }
+    for (int64_t size : type.getShape())
+      json.value(ShapedType::isDynamic(size) ? llvm::json::Value(nullptr)
+                                             : llvm::json::Value(size));
   });
   json.attribute("element",
                  llvm::json::fixUTF8(llvm::to_string(type.getElementType())));
@@ -399,13 +396,10 @@ static void writeNodes(llvm::json::OStream &json, const NamedProblem &named) {
   });
   json.attributeArray("nodes", [&] {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
-      json.array([&] {
-        json.value(schedule::toString(problem.kind(node)));
-        json.value(problem.costNs(node));
-        json.value(problem.stream(node));
-        json.value(problem.isExpensive(node));
-        json.value(problem.startOf(node));
-      });
+      json.value(llvm::json::Array{schedule::toString(problem.kind(node)),
+                                   problem.costNs(node), problem.stream(node),
+                                   problem.isExpensive(node),
+                                   problem.startOf(node)});
   });
 }
 
@@ -414,11 +408,8 @@ static void writeDependences(llvm::json::OStream &json,
   json.attributeArray("dependences", [&] {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       for (DependenceEnd from : problem.predecessors(node))
-        json.array([&] {
-          json.value(from.node);
-          json.value(node);
-          json.value(schedule::toString(from.kind));
-        });
+        json.value(
+            llvm::json::Array{from.node, node, schedule::toString(from.kind)});
   });
 }
 
@@ -426,15 +417,8 @@ static void writeBuffers(llvm::json::OStream &json, const Problem &problem) {
   json.attributeArray("buffers", [&] {
     for (BufferId id = 0; id < problem.numBuffers(); ++id) {
       const Buffer &buffer = problem.buffer(id);
-      json.array([&] {
-        json.value(buffer.bytes);
-        json.value(buffer.producer);
-        json.value(buffer.freed);
-        json.array([&] {
-          for (NodeId user : problem.users(id))
-            json.value(user);
-        });
-      });
+      json.value(llvm::json::Array{buffer.bytes, buffer.producer, buffer.freed,
+                                   llvm::json::Array(problem.users(id))});
     }
   });
 }

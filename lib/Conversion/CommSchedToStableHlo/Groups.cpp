@@ -7,6 +7,7 @@
 #include "../StableHlo/StableHlo.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -347,16 +348,12 @@ LogicalResult mlir::commsched::stablehlo::verifyDimensions(
 
 static void inlineCall(func::CallOp call, func::FuncOp function) {
   Block &body = function.getBody().front();
-  for (auto [argument, operand] :
-       llvm::zip_equal(body.getArguments(), call.getOperands()))
-    argument.replaceAllUsesWith(operand);
   Operation *end = body.getTerminator();
-  call->replaceAllUsesWith(end->getOperands());
-  end->erase();
-  call->getBlock()->getOperations().splice(call->getIterator(),
-                                           body.getOperations());
-  call->erase();
-  function->erase();
+  IRRewriter rewriter(call.getContext());
+  rewriter.inlineBlockBefore(&body, call, call.getOperands());
+  rewriter.replaceOp(call, end->getOperands());
+  rewriter.eraseOp(end);
+  rewriter.eraseOp(function);
 }
 
 LogicalResult
