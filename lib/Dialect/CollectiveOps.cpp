@@ -13,65 +13,54 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-namespace {
-
-/// The effect of a collective on one dimension: the delivered size is the
-/// operand's times `multiply`, divided by `divide`.
-struct DimensionScale {
-  int64_t multiply = 1;
-  int64_t divide = 1;
-};
-
-} // namespace
-
 static InFlightDiagnostic emitGroupMismatch(Operation *op, GroupOp group) {
-  InFlightDiagnostic diag = op->emitOpError();
-  diag.attachNote(group.getLoc())
-      << "group @" << group.getSymName() << " of size "
-      << static_cast<int64_t>(group.getSize()) << " is declared here";
-  return diag;
+  return emitOpErrorWithNote(op, group.getLoc(),
+                             "group @" + group.getSymName() + " of size " +
+                                 Twine(group.getSize()) + " is declared here");
 }
 
-/// Checks one operand's shape against the delivered one. Dynamic dimensions
-/// are left to the runtime.
-static LogicalResult
-verifyShape(Operation *op, GroupOp group, unsigned index, ShapedType input,
-            ShapedType output,
-            function_ref<DimensionScale(int64_t dim)> getScale,
-            StringRef constraint) {
-  for (int64_t dim = 0, rank = input.getRank(); dim < rank; ++dim) {
-    int64_t from = input.getDimSize(dim), to = output.getDimSize(dim);
-    if (ShapedType::isDynamic(from) || ShapedType::isDynamic(to))
-      continue;
-    DimensionScale scale = getScale(dim);
-    int64_t scaled;
-    if (llvm::MulOverflow(from, scale.multiply, scaled))
-      return emitGroupMismatch(op, group)
-             << "dimension " << dim << " of operand " << index << " of size "
-             << from << " overflows when gathered (" << constraint << ")";
-    if (scaled % scale.divide != 0)
-      return emitGroupMismatch(op, group)
-             << "dimension " << dim << " of operand " << index << " has size "
-             << from << ", which the group's size " << scale.divide
-             << " does not divide (" << constraint << ")";
-    scaled /= scale.divide;
-    if (scaled != to)
-      return emitGroupMismatch(op, group)
-             << "dimension " << dim << " of operand " << index << " has size "
-             << from << ", so " << scaled << " must be delivered, not " << to
-             << " (" << constraint << ")";
+/// Checks that what is delivered has the shape of what is sent, but for the
+/// dimension that is divided among the ranks and the one that is put together
+/// from them (C5). Dynamic dimensions are left to the runtime.
+static LogicalResult verifyShapes(CollectiveOpInterface start, GroupOp group) {
+  commsched::detail::RankDimensions dims =
+      commsched::detail::getRankDimensions(start);
+  int64_t size = group.getSize();
+  auto emitMismatch = [&](size_t index, int64_t dim, int64_t from) {
+    return emitGroupMismatch(start, group)
+           << "dimension " << dim << " of operand " << index << " has size "
+           << from << ", ";
+  };
+  SmallVector<Type> delivered = start.getDeliveredTypes();
+  for (auto [index, sent, received] :
+       llvm::enumerate(start.getSentValues().getTypes(), delivered)) {
+    auto input = cast<ShapedType>(sent), output = cast<ShapedType>(received);
+    for (int64_t dim = 0, rank = input.getRank(); dim < rank; ++dim) {
+      int64_t from = input.getDimSize(dim), to = output.getDimSize(dim);
+      // Where splitting and concatenating cancel, only the operand matters.
+      if (ShapedType::isDynamic(from) ||
+          (ShapedType::isDynamic(to) && dims.ofOperand != dims.ofResult))
+        continue;
+      int64_t scaled = from;
+      if (dim == dims.ofOperand) {
+        if (from % size != 0)
+          return emitMismatch(index, dim, from)
+                 << "which the group's size " << size
+                 << " does not divide (C5)";
+        scaled /= size;
+      }
+      if (ShapedType::isDynamic(to))
+        continue;
+      if (dim == dims.ofResult && llvm::MulOverflow(scaled, size, scaled))
+        return emitGroupMismatch(start, group)
+               << "dimension " << dim << " of operand " << index << " of size "
+               << from << " overflows when gathered (C5)";
+      if (scaled != to)
+        return emitMismatch(index, dim, from)
+               << "so " << scaled << " must be delivered, not " << to
+               << " (C5)";
+    }
   }
-  return success();
-}
-
-static LogicalResult verifyShapes(
-    Operation *op, GroupOp group, TypeRange inputs, ArrayRef<Type> delivered,
-    function_ref<DimensionScale(int64_t dim)> getScale, StringRef constraint) {
-  for (auto [index, pair] : llvm::enumerate(llvm::zip(inputs, delivered)))
-    if (failed(verifyShape(
-            op, group, index, cast<ShapedType>(std::get<0>(pair)),
-            cast<ShapedType>(std::get<1>(pair)), getScale, constraint)))
-      return failure();
   return success();
 }
 
@@ -90,12 +79,7 @@ LogicalResult AllGatherOp::verify() {
 }
 
 LogicalResult AllGatherOp::verifyGroup(GroupOp group) {
-  int64_t size = group.getSize(), gathered = getDim();
-  auto getScale = [&](int64_t dim) {
-    return DimensionScale{dim == gathered ? size : 1, 1};
-  };
-  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
-                      getScale, "C5");
+  return verifyShapes(*this, group);
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,12 +98,7 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 LogicalResult ReduceScatterOp::verifyGroup(GroupOp group) {
-  int64_t size = group.getSize(), scattered = getDim();
-  auto getScale = [&](int64_t dim) {
-    return DimensionScale{1, dim == scattered ? size : 1};
-  };
-  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
-                      getScale, "C5");
+  return verifyShapes(*this, group);
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,28 +217,8 @@ static LogicalResult verifyUnevenShapes(AllToAllOp op, GroupOp group) {
 }
 
 LogicalResult AllToAllOp::verifyGroup(GroupOp group) {
-  if (hasSplits())
-    return verifyUnevenShapes(*this, group);
-  int64_t size = group.getSize();
-  int64_t splitDim = getSplitDim(), concatDim = getConcatDim();
-  // Splitting and concatenating along one dimension cancel in the delivered
-  // size, but the operand must still divide evenly.
-  bool sameDim = splitDim == concatDim;
-  auto getScale = [&](int64_t dim) {
-    return DimensionScale{!sameDim && dim == concatDim ? size : 1,
-                          !sameDim && dim == splitDim ? size : 1};
-  };
-  if (sameDim)
-    for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
-      int64_t rows = cast<ShapedType>(type).getDimSize(splitDim);
-      if (!ShapedType::isDynamic(rows) && rows % size != 0)
-        return emitGroupMismatch(*this, group)
-               << "dimension " << splitDim << " of operand " << index
-               << " has size " << rows << ", which the group's size " << size
-               << " does not divide (C5)";
-    }
-  return verifyShapes(*this, group, getInputs().getTypes(), getFutureTypes(),
-                      getScale, "C5");
+  return hasSplits() ? verifyUnevenShapes(*this, group)
+                     : verifyShapes(*this, group);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,10 +230,9 @@ static LogicalResult verifyRows(RaggedAllToAllOp op) {
   RankedTensorType input = op.getInput().getType();
   RankedTensorType into = op.getInto().getType();
   auto emitMismatch = [&]() {
-    InFlightDiagnostic diag = op.emitOpError("the operand is a ")
-                              << input << ", but 'into' is a " << into;
-    diag.attachNote(op.getInto().getLoc()) << "the buffer is defined here";
-    return diag;
+    return emitOpErrorWithNote(op, op.getInto().getLoc(),
+                               "the buffer is defined here")
+           << "the operand is a " << input << ", but 'into' is a " << into;
   };
   if (input.getElementType() != into.getElementType())
     return emitMismatch() << ": the element types must be equal (C3)";
@@ -299,13 +257,11 @@ getLists(RaggedAllToAllOp op) {
 }
 
 LogicalResult RaggedAllToAllOp::verify() {
-  if (getFutureTypes() != ArrayRef<Type>(getInto().getType())) {
-    InFlightDiagnostic diag = emitOpError("writes into a ")
-                              << getInto().getType() << ", but its future is a "
-                              << getFuture().getType() << " (C2)";
-    diag.attachNote(getInto().getLoc()) << "the buffer is defined here";
-    return diag;
-  }
+  if (getFutureTypes() != ArrayRef<Type>(getInto().getType()))
+    return emitOpErrorWithNote(*this, getInto().getLoc(),
+                               "the buffer is defined here")
+           << "writes into a " << getInto().getType()
+           << ", but its future is a " << getFuture().getType() << " (C2)";
   if (failed(verifyRows(*this)))
     return failure();
   for (auto [name, type] : getLists(*this))

@@ -103,12 +103,11 @@ LogicalResult AllGatherCopyInOp::verifyGroup(GroupOp group) {
   if (!llvm::MulOverflow(slice.getDimSize(0), size, expected) &&
       buffer.getDimSize(0) == expected)
     return success();
-  InFlightDiagnostic diag =
-      emitOpError("slice has ")
-      << slice.getDimSize(0) << " elements, so the buffer must have " << size
-      << " times as many, not " << buffer.getDimSize(0) << " (C5)";
-  diag.attachNote(group.getLoc()) << "the group is declared here";
-  return diag;
+  return emitOpErrorWithNote(*this, group.getLoc(),
+                             "the group is declared here")
+         << "slice has " << slice.getDimSize(0)
+         << " elements, so the buffer must have " << size
+         << " times as many, not " << buffer.getDimSize(0) << " (C5)";
 }
 
 Value AllGatherCopyInOp::getAliasedValue(OpResult result) {
@@ -166,12 +165,11 @@ LogicalResult SplitWithSizesCopyOp::verifyGroup(GroupOp group) {
     if (shaped.getRank() > 0 &&
         (shaped.isDynamicDim(0) || shaped.getDimSize(0) % size == 0))
       continue;
-    InFlightDiagnostic diag = emitOpError("result ")
-                              << index << " is a " << type
-                              << ", whose dimension 0 the group's size " << size
-                              << " does not divide (C5)";
-    diag.attachNote(group.getLoc()) << "the group is declared here";
-    return diag;
+    return emitOpErrorWithNote(*this, group.getLoc(),
+                               "the group is declared here")
+           << "result " << index << " is a " << type
+           << ", whose dimension 0 the group's size " << size
+           << " does not divide (C5)";
   }
   return success();
 }
@@ -232,12 +230,11 @@ LogicalResult ChunkCatOp::verifyGroup(GroupOp group) {
     return success();
   if (!expected)
     return emitOpError("operands overflow when padded (C5)");
-  InFlightDiagnostic diag = emitOpError("operands, padded to chunks for ")
-                            << size << " ranks, have " << *expected
-                            << " elements together, but the result has "
-                            << output.getDimSize(0) << " (C5)";
-  diag.attachNote(group.getLoc()) << "the group is declared here";
-  return diag;
+  return emitOpErrorWithNote(*this, group.getLoc(),
+                             "the group is declared here")
+         << "operands, padded to chunks for " << size << " ranks, have "
+         << *expected << " elements together, but the result has "
+         << output.getDimSize(0) << " (C5)";
 }
 
 std::optional<int64_t> ChunkCatOp::getMovedBytes() {
@@ -259,14 +256,10 @@ LogicalResult ResizeStorageOp::verify() {
   std::optional<int64_t> full = getStaticBytes(getStorage().getType());
   if (bytes == 0 || (!full && bytes > 0) || (full && bytes == *full))
     return success();
-  InFlightDiagnostic diag = emitOpError("bytes(") << bytes << ") must be 0";
-  if (full)
-    diag << " or the storage's " << *full;
-  else
-    diag << " or more";
-  diag << " (C1)";
-  diag.attachNote(getStorage().getLoc()) << "the storage is defined here";
-  return diag;
+  return emitOpErrorWithNote(*this, getStorage().getLoc(),
+                             "the storage is defined here")
+         << "bytes(" << bytes << ") must be 0 or "
+         << (full ? "the storage's " + Twine(*full) : "more") << " (C1)";
 }
 
 // The allocator hands out memory without touching it.
@@ -278,8 +271,7 @@ LogicalResult FsdpCopyOp::verify() {
   bool sameShape = storage.hasRank() && source.getShape() == storage.getShape();
   if (sameShape && source.getElementType() == storage.getElementType())
     return success();
-  InFlightDiagnostic diag = emitOpError("copies a ")
-                            << source << " into a " << storage << " (C1)";
-  diag.attachNote(getStorage().getLoc()) << "the storage is defined here";
-  return diag;
+  return emitOpErrorWithNote(*this, getStorage().getLoc(),
+                             "the storage is defined here")
+         << "copies a " << source << " into a " << storage << " (C1)";
 }

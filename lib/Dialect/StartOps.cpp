@@ -118,11 +118,9 @@ mlir::commsched::detail::requireGroup(Operation *op, FlatSymbolRefAttr symbol,
                      "own (C1)";
     return diag << ", which does not exist (C1)";
   }
-  InFlightDiagnostic diag = op->emitOpError("names ")
-                            << symbol << " as its group, which is a '"
-                            << other->getName() << "' (C1)";
-  diag.attachNote(other->getLoc()) << "the symbol is defined here";
-  return diag;
+  return emitOpErrorWithNote(op, other->getLoc(), "the symbol is defined here")
+         << "names " << symbol << " as its group, which is a '"
+         << other->getName() << "' (C1)";
 }
 
 FailureOr<ProcessGroup> mlir::commsched::detail::lookupProcessGroup(
@@ -213,12 +211,10 @@ LogicalResult mlir::commsched::detail::verifyInto(Operation *op,
   for (auto [index, buffer, type] : llvm::enumerate(into, delivered)) {
     if (buffer.getType() == type)
       continue;
-    InFlightDiagnostic diag = op->emitOpError("'into' buffer ")
-                              << index << " is a " << buffer.getType()
-                              << ", but a " << type << " is delivered ("
-                              << constraint << ")";
-    diag.attachNote(buffer.getLoc()) << "the buffer is defined here";
-    return diag;
+    return emitOpErrorWithNote(op, buffer.getLoc(),
+                               "the buffer is defined here")
+           << "'into' buffer " << index << " is a " << buffer.getType()
+           << ", but a " << type << " is delivered (" << constraint << ")";
   }
   return success();
 }
@@ -262,33 +258,18 @@ LogicalResult mlir::commsched::detail::verifyRank(Operation *op, StringRef name,
   int64_t size = group.getSize();
   if (rank >= 0 && rank < size)
     return success();
-  InFlightDiagnostic diag = op->emitOpError()
-                            << name << "(" << rank << ") is no rank of group @"
-                            << group.getSymName() << ", which has " << size
-                            << " (" << constraint << ")";
-  diag.attachNote(group.getLoc()) << "the group is declared here";
-  return diag;
+  return emitOpErrorWithNote(op, group.getLoc(), "the group is declared here")
+         << name << "(" << rank << ") is no rank of group @"
+         << group.getSymName() << ", which has " << size << " (" << constraint
+         << ")";
 }
 
 //===----------------------------------------------------------------------===//
 // Division into chunks
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// The dimension of the operand that is divided among the ranks, and that of
-/// the result that is put together from them; negative if there is none.
-struct RankDimensions {
-  int64_t ofOperand = -1;
-  int64_t ofResult = -1;
-  /// The ranks have parts of different sizes, so that chunks of the parts have
-  /// none that are equal on all ranks.
-  bool isUneven = false;
-};
-
-} // namespace
-
-static RankDimensions getRankDimensions(Operation *start) {
+commsched::detail::RankDimensions
+mlir::commsched::detail::getRankDimensions(Operation *start) {
   return llvm::TypeSwitch<Operation *, RankDimensions>(start)
       .Case([](AllGatherOp op) {
         return RankDimensions{-1, static_cast<int64_t>(op.getDim())};

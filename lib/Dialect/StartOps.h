@@ -29,6 +29,17 @@ Operation *createMergedStart(Operation *start, OpBuilder &builder,
                              Location location, ValueRange sent,
                              TypeRange delivered);
 
+/// The dimension of the operand that is divided among the ranks, and that of
+/// the result that is put together from them; negative if there is none.
+struct RankDimensions {
+  int64_t ofOperand = -1;
+  int64_t ofResult = -1;
+  /// The ranks have parts of different sizes, so that chunks of the parts have
+  /// none that are equal on all ranks.
+  bool isUneven = false;
+};
+RankDimensions getRankDimensions(Operation *start);
+
 /// The axes of `start`, a transfer of one tensor: every dimension of static
 /// size, without what is divided among the ranks or put together from them.
 SplitRule getTransferSplitRule(Operation *start);

@@ -19,27 +19,6 @@ static constexpr StringLiteral stepKey = "step";
 static constexpr StringLiteral roleKey = "role";
 static constexpr StringLiteral depthKey = "depth";
 
-StringRef mlir::commsched::stringifySteadyStateRole(SteadyStateRole role) {
-  switch (role) {
-  case SteadyStateRole::Prologue:
-    return "prologue";
-  case SteadyStateRole::Steady:
-    return "steady";
-  case SteadyStateRole::Epilogue:
-    return "epilogue";
-  }
-  llvm_unreachable("all roles are handled");
-}
-
-static std::optional<SteadyStateRole> parseRole(StringRef text) {
-  for (SteadyStateRole role :
-       {SteadyStateRole::Prologue, SteadyStateRole::Steady,
-        SteadyStateRole::Epilogue})
-    if (text == stringifySteadyStateRole(role))
-      return role;
-  return std::nullopt;
-}
-
 int64_t SteadyStateInfo::getNumArgumentRepetitions() const {
   if (role == SteadyStateRole::Prologue)
     return depth - 1;
@@ -59,7 +38,8 @@ static std::optional<SteadyStateInfo> parseSteadyState(Attribute attr) {
   auto step = dict.getAs<FlatSymbolRefAttr>(stepKey);
   auto roleText = dict.getAs<StringAttr>(roleKey);
   auto depth = dict.getAs<IntegerAttr>(depthKey);
-  auto role = roleText ? parseRole(roleText) : std::nullopt;
+  auto role =
+      roleText ? symbolizeSteadyStateRole(roleText.getValue()) : std::nullopt;
   if (!step || !role || !depth || !depth.getType().isSignlessInteger(64) ||
       depth.getInt() < 2)
     return std::nullopt;
@@ -179,7 +159,7 @@ static LogicalResult reportEntries(Operation *op, Attribute attr) {
     return diag << "has the step " << dict.get(stepKey)
                 << ", which is no symbol";
   auto role = dict.getAs<StringAttr>(roleKey);
-  if (!role || !parseRole(role))
+  if (!role || !symbolizeSteadyStateRole(role.getValue()))
     return diag << "has the role " << dict.get(roleKey)
                 << ", which is none of \"prologue\", \"steady\", \"epilogue\"";
   return diag << "has the depth " << dict.get(depthKey)
@@ -336,20 +316,16 @@ LogicalResult SteadyStateVerifier::verify() {
   if (isLowered(function) || isLowered(step) || isLowered(prologue))
     return success();
   SteadyStateInfo first = *getSteadyState(prologue);
-  if (first.depth != info.depth) {
-    InFlightDiagnostic diag = function->emitOpError()
-                              << "has depth " << info.depth
-                              << ", but its prologue has " << first.depth;
-    diag.attachNote(prologue.getLoc()) << "the prologue is here";
-    return diag;
-  }
+  if (first.depth != info.depth)
+    return emitOpErrorWithNote(function, prologue.getLoc(),
+                               "the prologue is here")
+           << "has depth " << info.depth << ", but its prologue has "
+           << first.depth;
   bool isPrologue = info.role == SteadyStateRole::Prologue;
-  if (isPrologue && prologue != function) {
-    InFlightDiagnostic diag = function->emitOpError()
-                              << "is a second prologue of " << info.step;
-    diag.attachNote(prologue.getLoc()) << "the first one is here";
-    return diag;
-  }
+  if (isPrologue && prologue != function)
+    return emitOpErrorWithNote(function, prologue.getLoc(),
+                               "the first one is here")
+           << "is a second prologue of " << info.step;
   if (!isPrologue && failed(verifyState(prologue)))
     return failure();
   unsigned numState = prologue.getNumResults();

@@ -34,11 +34,6 @@ inline constexpr StringLiteral stepResultAttrName = "commsched.step_result";
 /// gives; see SteadyStateInfo. An argument without it is the same in all.
 inline constexpr StringLiteral repetitionAttrName = "commsched.repetition";
 
-enum class SteadyStateRole { Prologue, Steady, Epilogue };
-
-/// "prologue", "steady" or "epilogue".
-StringRef stringifySteadyStateRole(SteadyStateRole role);
-
 /// The entries of `commsched.steady_state`.
 struct SteadyStateInfo {
   /// `step`: the function of one repetition.

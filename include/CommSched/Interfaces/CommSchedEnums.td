@@ -1,4 +1,4 @@
-//===- CommSchedEnums.td - Reduction kinds -----------------*- tablegen -*-===//
+//===- CommSchedEnums.td - Kinds and roles -----------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,15 @@ def CommSched_ReductionKind
         I32EnumAttrCase<"BitAnd", 5, "band">,
         I32EnumAttrCase<"BitOr", 6, "bor">,
         I32EnumAttrCase<"BitXor", 7, "bxor">,
+      ]> {
+  let cppNamespace = "::mlir::commsched";
+}
+
+def CommSched_SteadyStateRole
+    : I32Enum<"SteadyStateRole", "which part of a steady state a function is", [
+        I32EnumCase<"Prologue", 0, "prologue">,
+        I32EnumCase<"Steady", 1, "steady">,
+        I32EnumCase<"Epilogue", 2, "epilogue">,
       ]> {
   let cppNamespace = "::mlir::commsched";
 }

@@ -22,6 +22,14 @@
 
 namespace mlir::commsched {
 
+/// Begins an error at `op`, with a note at the other place that it is about.
+inline InFlightDiagnostic emitOpErrorWithNote(Operation *op, Location other,
+                                              const Twine &note) {
+  InFlightDiagnostic diag = op->emitOpError();
+  diag.attachNote(other) << note;
+  return diag;
+}
+
 /// A process group as the cost model and the streams see it.
 struct ProcessGroup {
   /// Ranks in the group, at least 1.

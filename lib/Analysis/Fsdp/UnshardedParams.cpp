@@ -65,12 +65,9 @@ static InFlightDiagnostic reportAccess(Operation *op, int32_t number,
   for (const ParamEvent &event : events)
     if (isRelevant(event) && (!near || event.number < number))
       near = &event;
-  InFlightDiagnostic diag = op->emitOpError(what)
-                            << " the unsharded parameter '" << param.name
-                            << "', ";
-  diag.attachNote(near->op->getLoc())
-      << "it is " << describe(near->kind) << " here";
-  return diag;
+  return emitOpErrorWithNote(op, near->op->getLoc(),
+                             "it is " + describe(near->kind) + " here")
+         << what << " the unsharded parameter '" << param.name << "', ";
 }
 
 /// Counts the resizes among `events`, and notes an obstacle in `param` unless
@@ -96,40 +93,9 @@ static void checkResizes(ArrayRef<ParamEvent> events, UnshardedParam &param) {
   }
 }
 
-/// Reports `op`, with its number, which writes a parameter that is grown and
-/// freed in turns.
-static LogicalResult reportWrite(Operation *op, int32_t number,
-                                 const UnshardedParam &param,
-                                 ArrayRef<ParamEvent> events) {
-  return reportAccess(op, number, "may write", param, events, isChange)
-         << "which only '" << FsdpCopyOp::getOperationName() << "' may";
-}
-
-namespace {
-
-/// Goes through the events of one parameter.
-class RangeFinder {
-public:
-  RangeFinder(ArrayRef<ParamEvent> events, UnshardedParam &param)
-      : events(events), param(param) {}
-
-  LogicalResult run();
-
-  SmallVector<ParamRange> takeRanges() { return std::move(ranges); }
-
-private:
-  void addRead(const ParamEvent &event, const ParamEvent &end);
-
-  ArrayRef<ParamEvent> events;
-  UnshardedParam &param;
-  SmallVector<ParamRange> ranges;
-};
-
-} // namespace
-
-/// Adds a read to the last range, the contents of which go at `end`.
-void RangeFinder::addRead(const ParamEvent &event, const ParamEvent &end) {
-  ParamRange &range = ranges.back();
+/// Adds a read to `range`, the contents of which go at `end`.
+static void addRead(const ParamEvent &event, const ParamEvent &end,
+                    ParamRange &range, UnshardedParam &param) {
   auto read = cast<ToTensorOp>(event.op);
   if (event.lastUse > end.number) {
     param.obstacle = ParamObstacle::UsedLater;
@@ -147,7 +113,13 @@ void RangeFinder::addRead(const ParamEvent &event, const ParamEvent &end) {
   }
 }
 
-LogicalResult RangeFinder::run() {
+/// Assigns the reads of a parameter that is grown and freed in turns to its
+/// copies, and counts both. Notes an obstacle in `param` if there is one; the
+/// ranges are then not complete. Fails, after an error, where a copy finds no
+/// storage or a read no contents. O(events).
+static FailureOr<SmallVector<ParamRange>>
+findParamRanges(ArrayRef<ParamEvent> events, UnshardedParam &param) {
+  SmallVector<ParamRange> ranges;
   bool hasStorage = false, isFilled = false;
   const ParamEvent *end = events.begin();
   for (const ParamEvent &event : events) {
@@ -180,22 +152,10 @@ LogicalResult RangeFinder::run() {
       // Filled storage is always freed later.
       while (end->number < event.number || !isChange(*end))
         ++end;
-      addRead(event, *end);
+      addRead(event, *end, ranges.back(), param);
     }
   }
-  return success();
-}
-
-/// Assigns the reads of a parameter that is grown and freed in turns to its
-/// copies, and counts both. Notes an obstacle in `param` if there is one; the
-/// ranges are then not complete. Fails, after an error, where a copy finds no
-/// storage or a read no contents. O(events).
-static FailureOr<SmallVector<ParamRange>>
-findParamRanges(ArrayRef<ParamEvent> events, UnshardedParam &param) {
-  RangeFinder finder(events, param);
-  if (failed(finder.run()))
-    return failure();
-  return finder.takeRanges();
+  return ranges;
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,7 +232,9 @@ LogicalResult UnshardedParamsBuilder::check(UnshardedParam &param) {
   if (param.obstacle != ParamObstacle::None)
     return success();
   if (Operation *writer = use.getWriter())
-    return reportWrite(writer, numbers.lookup(writer), param, use.getEvents());
+    return reportAccess(writer, numbers.lookup(writer), "may write", param,
+                        use.getEvents(), isChange)
+           << "which only '" << FsdpCopyOp::getOperationName() << "' may";
   if (const FirstUse &first = use.getReadObstacle(); first.op)
     return stopAt(first.obstacle, first.op);
   for (const ParamEvent &event : use.getEvents())

@@ -27,15 +27,13 @@ mlir::commsched::verifyOffloadedUnchanged(Block &block,
               copied[access.object])
             changed = copied[access.object];
         });
-    if (changed) {
-      InFlightDiagnostic diag =
-          changed->getOwner()->emitOpError("copies operand ")
-          << changed->getOperandNumber()
-          << " to the host, but its storage is written later, so the copy "
-             "differs from the value";
-      diag.attachNote(op.getLoc()) << "this '" << op.getName() << "' writes it";
-      return diag;
-    }
+    if (changed)
+      return emitOpErrorWithNote(changed->getOwner(), op.getLoc(),
+                                 "this '" + op.getName().getStringRef() +
+                                     "' writes it")
+             << "copies operand " << changed->getOperandNumber()
+             << " to the host, but its storage is written later, so the copy "
+                "differs from the value";
     if (!isa<OffloadOp>(op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
@@ -58,13 +56,12 @@ LogicalResult mlir::commsched::verifyOffloadedPolicies(Block &block) {
                      : StringAttr();
       if (!policy || policy.getValue() != "must_recompute")
         continue;
-      InFlightDiagnostic diag = offload.emitOpError("saves operand ")
-                                << operand.getOperandNumber()
-                                << " on the host, but it has to be computed "
-                                   "again";
-      diag.attachNote(definition->getLoc())
-          << "this '" << definition->getName() << "' is tagged " << policy;
-      return diag;
+      return emitOpErrorWithNote(
+                 offload, definition->getLoc(),
+                 "this '" + definition->getName().getStringRef() +
+                     "' is tagged \"" + policy.getValue() + "\"")
+             << "saves operand " << operand.getOperandNumber()
+             << " on the host, but it has to be computed again";
     }
   return success();
 }

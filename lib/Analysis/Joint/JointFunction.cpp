@@ -4,12 +4,12 @@
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "../Problem/Dependences.h"
+#include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -387,14 +387,9 @@ void JointFunctionBuilder::addUses(Operation *op, NodeId node) {
   // Each half makes it from the type.
   if (getStaticDimension(op))
     return;
-  for (Value operand : op->getOperands())
-    result.graph.addUse(result.nodeOf.at(operand), node);
-  if (op->getNumRegions() == 0)
-    return;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
+  visitReads(op, [&](Value value) {
     result.graph.addUse(result.nodeOf.at(value), node);
+  });
 }
 
 LogicalResult JointFunctionBuilder::addOperation(Operation *op, bool isPinned) {
@@ -490,12 +485,9 @@ FailureOr<JointFunction> JointFunction::create(func::FuncOp function,
            << function.getBody().getBlocks().size()
            << " blocks, but only a function of one can be partitioned";
   Operation *end = function.front().getTerminator();
-  if (!isa<func::ReturnOp>(end)) {
-    InFlightDiagnostic diag =
-        function.emitOpError("does not return: there is nothing to partition");
-    diag.attachNote(end->getLoc()) << "it ends here";
-    return diag;
-  }
+  if (!isa<func::ReturnOp>(end))
+    return emitOpErrorWithNote(function, end->getLoc(), "it ends here")
+           << "does not return: there is nothing to partition";
   if (!function->hasAttr(numForwardOutputsAttrName)) {
     InFlightDiagnostic diag =
         function.emitOpError("has no '")

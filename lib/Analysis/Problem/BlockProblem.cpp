@@ -238,11 +238,10 @@ LogicalResult mlir::commsched::verifyCollectiveOrder(Operation *earlier,
   int64_t second = *getCollectiveOrder(later);
   if (first < second)
     return success();
-  InFlightDiagnostic diag = later->emitOpError("has ")
-                            << orderAttrName << " " << second
-                            << ", but starts after a collective with " << first;
-  diag.attachNote(earlier->getLoc()) << "that collective is here";
-  return diag;
+  return emitOpErrorWithNote(later, earlier->getLoc(),
+                             "that collective is here")
+         << "has " << orderAttrName << " " << second
+         << ", but starts after a collective with " << first;
 }
 
 //===----------------------------------------------------------------------===//

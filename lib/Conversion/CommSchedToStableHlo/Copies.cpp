@@ -30,11 +30,9 @@ LogicalResult mlir::commsched::stablehlo::lowerCopyIn(AllGatherCopyInOp op) {
     if (collective &&
         llvm::is_contained(collective.getDestinations(), op.getBuffer()))
       continue;
-    InFlightDiagnostic diag = op.emitOpError(
-        "has no form in StableHLO: its buffer is used for more than the "
-        "collective that fills it");
-    diag.attachNote(user->getLoc()) << "the other user";
-    return diag;
+    return emitOpErrorWithNote(op, user->getLoc(), "the other user")
+           << "has no form in StableHLO: its buffer is used for more than the "
+              "collective that fills it";
   }
   OpBuilder inserter(op);
   TensorBuilder builder(inserter, op.getLoc());

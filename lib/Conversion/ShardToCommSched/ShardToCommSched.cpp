@@ -227,10 +227,8 @@ int64_t DeviceGroup::getLinearIndex(ArrayRef<int64_t> index) const {
 
 InFlightDiagnostic mlir::commsched::emitGridError(Operation *op,
                                                   shard::GridOp grid) {
-  InFlightDiagnostic diag = op->emitOpError();
-  diag.attachNote(grid.getLoc())
-      << "grid @" << grid.getSymName() << " is declared here";
-  return diag;
+  return emitOpErrorWithNote(
+      op, grid.getLoc(), "grid @" + grid.getSymName() + " is declared here");
 }
 
 /// Every device needs a number that a rank can have.

@@ -108,13 +108,10 @@ static LogicalResult collectPair(Operation *start,
   }
   Type future = start->getResult(0).getType();
   std::string expected = getFutureText(op->getResultTypes());
-  if (llvm::to_string(future) != expected) {
-    InFlightDiagnostic diag = start->emitOpError("returns a ")
-                              << future << ", but its collective is a '"
-                              << expected << "'";
-    diag.attachNote(op->getLoc()) << "the collective is here";
-    return diag;
-  }
+  if (llvm::to_string(future) != expected)
+    return emitOpErrorWithNote(start, op->getLoc(), "the collective is here")
+           << "returns a " << future << ", but its collective is a '"
+           << expected << "'";
   found.emplace_back(op, start, *done);
   return success(succeeded(verifyNoMarks(op)) &&
                  succeeded(verifyNoMarks(*done)));
@@ -129,10 +126,9 @@ static LogicalResult verifyAsyncDone(Operation *done) {
   Operation *start = future.getDefiningOp();
   if (start && isNamed(start, asyncStartName))
     return success();
-  InFlightDiagnostic diag = done->emitOpError(
-      "waits for a value that no 'stablehlo.async_start' of its block returns");
-  diag.attachNote(future.getLoc()) << "the value is defined here";
-  return diag;
+  return emitOpErrorWithNote(done, future.getLoc(), "the value is defined here")
+         << "waits for a value that no 'stablehlo.async_start' of its block "
+            "returns";
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,26 +78,26 @@ static void addCommunication(EffectList &effects, SymbolRefAttr group) {
                          CommunicationResource::get());
 }
 
-void StartOp::getEffects(EffectList &effects) {
-  addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
-  addEffects(effects, getOutputsMutable(),
+/// Those of a collective on the buffers of `op`.
+template <typename OpT>
+static void addTransfer(EffectList &effects, OpT op, SymbolRefAttr group) {
+  addEffects(effects, op.getInputsMutable(), {MemoryEffects::Read::get()});
+  addEffects(effects, op.getOutputsMutable(),
              {MemoryEffects::Read::get(), MemoryEffects::Write::get()});
-  addCommunication(effects, getGroupAttr());
+  addCommunication(effects, group);
+}
+
+void StartOp::getEffects(EffectList &effects) {
+  addTransfer(effects, *this, getGroupAttr());
 }
 
 void WaitOp::getEffects(EffectList &effects) {
-  addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
-  addEffects(effects, getOutputsMutable(),
-             {MemoryEffects::Read::get(), MemoryEffects::Write::get()});
   auto start = getRequest().getDefiningOp<StartOp>();
-  addCommunication(effects, start ? start.getGroupAttr() : nullptr);
+  addTransfer(effects, *this, start ? start.getGroupAttr() : nullptr);
 }
 
 void HoldOp::getEffects(EffectList &effects) {
-  addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
-  addEffects(effects, getOutputsMutable(),
-             {MemoryEffects::Read::get(), MemoryEffects::Write::get()});
-  addCommunication(effects, nullptr);
+  addTransfer(effects, *this, nullptr);
 }
 
 /// It also writes what it allocates: MLIR removes what allocates and does
@@ -146,8 +146,7 @@ void AccountOp::getEffects(EffectList &effects) {
 void ComputeOp::getEffects(EffectList &effects) {
   addEffects(effects, getInputsMutable(), {MemoryEffects::Read::get()});
   addEffects(effects, getOutputsMutable(), {MemoryEffects::Write::get()});
-  effects.emplace_back(MemoryEffects::Write::get(),
-                       CommunicationResource::get());
+  addCommunication(effects, nullptr);
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,11 +183,9 @@ static LogicalResult verifySplitValues(StartOp op, Value values, bool isOutput,
   auto read = values.getDefiningOp<ReadSplitsOp>();
   if (read && read.getOutput() == isOutput)
     return success();
-  InFlightDiagnostic error = op.emitOpError("takes rows to ")
-                             << (isOutput ? "receive" : "send")
-                             << " that have not been read as such (C7)";
-  error.attachNote(values.getLoc()) << "defined here";
-  return error;
+  return emitOpErrorWithNote(op, values.getLoc(), "defined here")
+         << "takes rows to " << (isOutput ? "receive" : "send")
+         << " that have not been read as such (C7)";
 }
 
 static LogicalResult verifySplitValues(StartOp op) {
@@ -209,17 +206,25 @@ static LogicalResult verifySplitValues(StartOp op) {
                                /*isOutput=*/true, op.getOutputSplits())));
 }
 
-LogicalResult ReadSplitsOp::verify() {
-  auto isStart = [&](Operation *user) {
-    return isa<StartOp>(user) && user->getBlock() == (*this)->getBlock();
+/// `value` has one use, by a `UserT` in the block of `op`.
+template <typename... UserT>
+static LogicalResult verifyOneUse(Operation *op, Value value, StringRef what,
+                                  const Twine &problem) {
+  auto isExpected = [&](Operation *user) {
+    return isa<UserT...>(user) && user->getBlock() == op->getBlock();
   };
-  if (getSplits().hasOneUse() && llvm::all_of(getSplits().getUsers(), isStart))
+  if (value.hasOneUse() && isExpected(*value.user_begin()))
     return success();
-  InFlightDiagnostic error =
-      emitOpError("needs one start in its block that uses its splits (C1)");
-  for (Operation *user : getSplits().getUsers())
-    error.attachNote(user->getLoc()) << "the splits are used here";
+  InFlightDiagnostic error = op->emitOpError(problem);
+  for (Operation *user : value.getUsers())
+    error.attachNote(user->getLoc()) << what << " used here";
   return error;
+}
+
+LogicalResult ReadSplitsOp::verify() {
+  return verifyOneUse<StartOp>(
+      *this, getSplits(), "the splits are",
+      "needs one start in its block that uses its splits (C1)");
 }
 
 LogicalResult
@@ -281,25 +286,16 @@ LogicalResult StartOp::verify() {
     return failure();
   if (failed(verifySplitValues(*this)))
     return failure();
-  auto isWait = [&](Operation *user) {
-    return isa<WaitOp, HoldOp>(user) && user->getBlock() == (*this)->getBlock();
-  };
-  if (getRequest().hasOneUse() && llvm::all_of(getRequest().getUsers(), isWait))
-    return success();
-  InFlightDiagnostic error = emitOpError("needs one wait in its block (C5)");
-  for (Operation *user : getRequest().getUsers())
-    error.attachNote(user->getLoc()) << "the request is used here";
-  return error;
+  return verifyOneUse<WaitOp, HoldOp>(*this, getRequest(), "the request is",
+                                      "needs one wait in its block (C5)");
 }
 
 LogicalResult WaitOp::verify() {
   auto start = getRequest().getDefiningOp<StartOp>();
-  if (!start) {
-    InFlightDiagnostic error =
-        emitOpError("waits for something that is not a start (C1)");
-    error.attachNote(getRequest().getLoc()) << "the request is defined here";
-    return error;
-  }
+  if (!start)
+    return emitOpErrorWithNote(*this, getRequest().getLoc(),
+                               "the request is defined here")
+           << "waits for something that is not a start (C1)";
   if (failed(verifyResults(*this, getValues().getTypes(),
                            getOutputs().getTypes(), "(C2)")))
     return failure();
@@ -309,30 +305,24 @@ LogicalResult WaitOp::verify() {
                          : llvm::equal(getOutputs(), start.getOutputs());
   if (sameOutputs && llvm::equal(getInputs(), start.getInputs()))
     return success();
-  InFlightDiagnostic error =
-      emitOpError("has other ins or outs than its start (C3)");
-  error.attachNote(start.getLoc()) << "started here";
-  return error;
+  return emitOpErrorWithNote(*this, start.getLoc(), "started here")
+         << "has other ins or outs than its start (C3)";
 }
 
 LogicalResult HoldOp::verify() {
   auto start = getRequest().getDefiningOp<StartOp>();
-  if (!start) {
-    InFlightDiagnostic error =
-        emitOpError("holds something that is not a start (C1)");
-    error.attachNote(getRequest().getLoc()) << "the request is defined here";
-    return error;
-  }
+  if (!start)
+    return emitOpErrorWithNote(*this, getRequest().getLoc(),
+                               "the request is defined here")
+           << "holds something that is not a start (C1)";
   bool isOnTensors =
       !start.getInFlight().empty() ||
       llvm::any_of(getInputs().getTypes(), llvm::IsaPred<TensorType>);
   if (!isOnTensors || (llvm::equal(getOutputs(), start.getInFlight()) &&
                        llvm::equal(getInputs(), start.getInputs())))
     return success();
-  InFlightDiagnostic error =
-      emitOpError("has other ins or outs than its start (C2)");
-  error.attachNote(start.getLoc()) << "started here";
-  return error;
+  return emitOpErrorWithNote(*this, start.getLoc(), "started here")
+         << "has other ins or outs than its start (C2)";
 }
 
 LogicalResult CopyOp::verify() {

@@ -117,12 +117,11 @@ FailureOr<int32_t> MarkCollector::findRegion(Operation *op,
     known.first = op;
     return it->second;
   }
-  InFlightDiagnostic diag = op->emitOpError("compiles ")
-                            << describe(known) << " with '" << pipeline
-                            << "', but '" << known.first->getName()
-                            << "' compiles it with '" << known.pipeline << "'";
-  diag.attachNote(known.first->getLoc()) << "the other operation is here";
-  return diag;
+  return emitOpErrorWithNote(op, known.first->getLoc(),
+                             "the other operation is here")
+         << "compiles " << describe(known) << " with '" << pipeline
+         << "', but '" << known.first->getName() << "' compiles it with '"
+         << known.pipeline << "'";
 }
 
 LogicalResult MarkCollector::visit(Operation *op, bool isInsideMarked) {

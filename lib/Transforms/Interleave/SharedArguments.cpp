@@ -143,12 +143,10 @@ SmallVector<SharedArgument> ParameterFinder::find() {
 /// An error at the second function on the pair of arguments.
 static InFlightDiagnostic emitPairError(func::FuncOp first, func::FuncOp second,
                                         SharedArgument shared) {
-  InFlightDiagnostic diag = second.emitOpError()
-                            << "cannot share argument #" << shared.second
-                            << " with argument #" << shared.first << " of '@"
-                            << first.getSymName() << "': ";
-  diag.attachNote(first.getLoc()) << "the other function is here";
-  return diag;
+  return emitOpErrorWithNote(second, first.getLoc(),
+                             "the other function is here")
+         << "cannot share argument #" << shared.second << " with argument #"
+         << shared.first << " of '@" << first.getSymName() << "': ";
 }
 
 static LogicalResult checkPair(func::FuncOp first, func::FuncOp second,

@@ -283,10 +283,8 @@ static LogicalResult checkBody(func::FuncOp half) {
   Operation *terminator = half.front().getTerminator();
   if (isa<func::ReturnOp>(terminator))
     return success();
-  InFlightDiagnostic diag = half.emitOpError()
-                            << "is half of a partition, but does not return";
-  diag.attachNote(terminator->getLoc()) << "it ends here";
-  return diag;
+  return emitOpErrorWithNote(half, terminator->getLoc(), "it ends here")
+         << "is half of a partition, but does not return";
 }
 
 /// Emits an error if anything but `called` refers to `half`, or uses what it
@@ -294,11 +292,9 @@ static LogicalResult checkBody(func::FuncOp half) {
 static LogicalResult checkUsers(const CalledHalves &called,
                                 const SymbolUserMap &users) {
   auto emitRefused = [](func::FuncOp half, Operation *user) {
-    InFlightDiagnostic diag =
-        half.emitOpError() << "saves its activations in another type from now "
-                           << "on, but something else refers to it";
-    diag.attachNote(user->getLoc()) << "here";
-    return diag;
+    return emitOpErrorWithNote(half, user->getLoc(), "here")
+           << "saves its activations in another type from now "
+           << "on, but something else refers to it";
   };
   llvm::SmallPtrSet<Operation *, 4> calls;
   for (auto [forward, backward] : called.calls) {

@@ -86,24 +86,17 @@ LogicalResult mlir::commsched::checkPartitionSymbols(
     func::FuncOp joint, const PartitionNames &names, SymbolTable &symbols,
     const SymbolUserMap &users) {
   for (StringRef half : {names.forward, names.backward})
-    if (Operation *other = symbols.lookup(half)) {
-      InFlightDiagnostic diag = joint.emitOpError()
-                                << "is to become '@" << names.forward
-                                << "' and '@" << names.backward
-                                << "', but there is a '@" << half << "'";
-      diag.attachNote(other->getLoc()) << "it is here";
-      return diag;
-    }
+    if (Operation *other = symbols.lookup(half))
+      return emitOpErrorWithNote(joint, other->getLoc(), "it is here")
+             << "is to become '@" << names.forward << "' and '@"
+             << names.backward << "', but there is a '@" << half << "'";
   for (Operation *user : users.getUsers(joint))
-    if (!isa<func::CallOp>(user)) {
-      InFlightDiagnostic diag = joint.emitOpError()
-                                << "is to become '@" << names.forward
-                                << "' and '@" << names.backward
-                                << "', but something other than a call refers "
-                                   "to it";
-      diag.attachNote(user->getLoc()) << "here";
-      return diag;
-    }
+    if (!isa<func::CallOp>(user))
+      return emitOpErrorWithNote(joint, user->getLoc(), "here")
+             << "is to become '@" << names.forward << "' and '@"
+             << names.backward
+             << "', but something other than a call refers "
+                "to it";
   return success();
 }
 

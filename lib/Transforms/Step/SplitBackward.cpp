@@ -65,13 +65,10 @@ static std::string getWeightName(func::FuncOp backward) {
 LogicalResult SplitBackward::checkNames(func::FuncOp backward) {
   for (const std::string &name :
        {getInputName(backward), getWeightName(backward)})
-    if (Operation *found = SymbolTable::lookupSymbolIn(getOperation(), name)) {
-      InFlightDiagnostic diag = backward.emitOpError()
-                                << "is to be split, and a half is to be '@"
-                                << name << "', but the module has that symbol";
-      diag.attachNote(found->getLoc()) << "it is here";
-      return diag;
-    }
+    if (Operation *found = SymbolTable::lookupSymbolIn(getOperation(), name))
+      return emitOpErrorWithNote(backward, found->getLoc(), "it is here")
+             << "is to be split, and a half is to be '@" << name
+             << "', but the module has that symbol";
   return success();
 }
 
