@@ -10,6 +10,8 @@
 #include "CommSched/Support/OutputFile.h"
 #include "Registration.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -101,7 +103,15 @@ int mlir::commsched::optMain(int argc, char **argv) {
       argc, argv, "CommSched optimizer driver\n", registry);
   if (failed(registerTables(registry, tables, llvm::errs())))
     return EXIT_FAILURE;
-  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  const MlirOptMainConfig asked = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig config = asked;
+  // MLIR collects remarks even if no filter lets one through, and passes would
+  // find out for nobody what to say.
+  config.setPassPipelineSetupFn([&](PassManager &passes) {
+    if (!asked.shouldEmitRemarks())
+      passes.getContext()->setRemarkEngine(nullptr);
+    return asked.setupPassPipeline(passes);
+  });
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM init(argc, argv);
