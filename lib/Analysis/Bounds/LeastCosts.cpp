@@ -42,7 +42,9 @@ mlir::commsched::findDivisibleRegions(Block &block) {
   if (!getBlockSplitObstacle(block).empty() || !hasLargeComputation(block))
     return {};
   std::vector<DivisibleRegion> divisible;
-  SplitRegions regions(block);
+  SplitRegionOptions options;
+  options.membersOnly = true;
+  SplitRegions regions(block, options);
   for (const SplitRegion &region : regions.getRegions()) {
     int32_t chunks = getMostChunks(region.length);
     if (chunks == 1)

@@ -77,8 +77,8 @@ namespace {
 /// Makes regions of sets of nodes.
 class RegionBuilder {
 public:
-  explicit RegionBuilder(const RegionGraph &graph)
-      : graph(graph),
+  RegionBuilder(const RegionGraph &graph, bool membersOnly)
+      : graph(graph), membersOnly(membersOnly),
         written(std::make_shared<const DenseSet<Value>>(graph.getWritten())),
         memberOf(graph.getNumOperations(), RegionGraph::none) {}
 
@@ -94,6 +94,7 @@ private:
   int64_t getKind(Operation *op);
 
   const RegionGraph &graph;
+  bool membersOnly;
   std::shared_ptr<const DenseSet<Value>> written;
   SplitRegion region;
   /// By operation of the block: its number among the members.
@@ -242,10 +243,12 @@ SplitRegion RegionBuilder::build(ArrayRef<int32_t> nodes, SplitExtent extent) {
   region.length = 0;
   region.written = written;
   addMembers(nodes);
-  addEntries();
-  addExits();
-  findUncopiedExits(region);
-  sign();
+  if (!membersOnly) {
+    addEntries();
+    addExits();
+    findUncopiedExits(region);
+    sign();
+  }
   for (const SplitMember &member : region.members)
     memberOf[member.index] = RegionGraph::none;
   return std::move(region);
@@ -315,7 +318,7 @@ static bool hasLarge(const RegionGraph &graph, ArrayRef<int32_t> nodes) {
 SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options)
     : options(options) {
   RegionGraph graph(block, options);
-  RegionBuilder builder(graph);
+  RegionBuilder builder(graph, options.membersOnly);
   std::vector<int32_t> regionOfPiece(graph.getPieces().size(),
                                      RegionGraph::none);
   std::map<std::vector<int32_t>, int32_t> regionOfNodes;
@@ -354,6 +357,8 @@ SplitRegions::SplitRegions(Block &block, const SplitRegionOptions &options)
     }
     seed.widest.push_back(widest);
   }
+  if (options.membersOnly)
+    return;
   for (auto [number, region] : llvm::enumerate(regions)) {
     region.signature += options.firstSignature;
     bool isNearest = region.extent == SplitExtent::Nearest;

@@ -157,6 +157,9 @@ struct SplitRegionOptions {
   /// Whether the regions are those of rings: each has one gather, whose chunks
   /// are the shards of the ranks, and no other collective.
   bool rings = false;
+  /// Whether only members and length of regions are asked for: entries, exits,
+  /// signatures and stops are left out.
+  bool membersOnly = false;
 };
 
 /// The axis of the ranks in what the gather `op` delivers: it has a place in
