@@ -15,12 +15,8 @@ namespace {
 
 class BudgetRemedies {
 public:
-  BudgetRemedies(const JointFunction &working,
-                 function_ref<FailureOr<PartitionList>()> makeList,
-                 const SchedulingOptions &scheduling, OperationCosts &costs,
-                 PrepareHalves prepare, const PairSchedule &taken)
-      : working(working), makeList(makeList), scheduling(scheduling),
-        costs(costs), prepare(prepare), taken(taken) {}
+  BudgetRemedies(const SearchInput &input, const PairSchedule &taken)
+      : input(input), taken(taken) {}
 
   /// `options` are those with which the step does not fit.
   LogicalResult tryAll(MemorySearch::Options options);
@@ -38,11 +34,7 @@ private:
   FailureOr<bool> tryHostMemory(MemorySearch::Options options, StringRef with);
   void addFitting(const Twine &options, int64_t stepNs);
 
-  const JointFunction &working;
-  function_ref<FailureOr<PartitionList>()> makeList;
-  const SchedulingOptions &scheduling;
-  OperationCosts &costs;
-  PrepareHalves prepare;
+  const SearchInput &input;
   /// What does not fit.
   const PairSchedule &taken;
   /// What was tried: options with what they give, and those that do not help.
@@ -61,13 +53,10 @@ private:
 /// fits as it is.
 FailureOr<std::optional<BudgetRemedies::Found>>
 BudgetRemedies::find(const MemorySearch::Options &options) {
-  FailureOr<PartitionList> list = makeList();
-  if (failed(list))
-    return failure();
-  MemorySearch search(working, *list, scheduling, costs, prepare, options);
+  MemorySearch search(input, options);
   auto makeFound = [&](const PartitionTrial &trial, int64_t stepNs) {
     return std::optional(
-        Found{stepNs, computeSavedBytes(working.getGraph(),
+        Found{stepNs, computeSavedBytes(input.working.getGraph(),
                                         trial.partition->split.saved)});
   };
   if (options.hostBytes == unlimited) {
@@ -162,7 +151,7 @@ void BudgetRemedies::addFitting(const Twine &options, int64_t stepNs) {
 
 std::string BudgetRemedies::getText() const {
   std::string text =
-      ("; '" + working.getFunction().getSymName() + "' would ").str();
+      ("; '" + input.working.getFunction().getSymName() + "' would ").str();
   if (!fitting.empty())
     text += "fit with " + llvm::join(fitting, " or with ");
   if (!others.empty())
@@ -171,13 +160,11 @@ std::string BudgetRemedies::getText() const {
   return text;
 }
 
-FailureOr<std::string> mlir::commsched::findBudgetRemedies(
-    const JointFunction &working,
-    function_ref<FailureOr<PartitionList>()> makeList,
-    const SchedulingOptions &scheduling, OperationCosts &costs,
-    PrepareHalves prepare, const MemorySearch::Options &options,
-    const PairSchedule &taken) {
-  BudgetRemedies remedies(working, makeList, scheduling, costs, prepare, taken);
+FailureOr<std::string>
+mlir::commsched::findBudgetRemedies(const SearchInput &input,
+                                    const MemorySearch::Options &options,
+                                    const PairSchedule &taken) {
+  BudgetRemedies remedies(input, taken);
   if (failed(remedies.tryAll(options)))
     return failure();
   return remedies.getText();

@@ -185,8 +185,9 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   options.limitBytes = getLimitBytes(callerBytes);
   options.mayQuantize = quantize == QuantizeChoice::Auto;
   options.hostBytes = hostBytes;
-  const SchedulingOptions &effort = list->isLarge() ? quick : scheduling;
-  MemorySearch search(*working, *list, effort, costs, prepareHalves, options);
+  SearchInput input = {*working, *list, list->isLarge() ? quick : scheduling,
+                       costs, prepareHalves};
+  MemorySearch search(input, options);
   if ((!frontier.empty() && failed(search.findFrontier())) ||
       failed(search.run()))
     return failure();
@@ -203,9 +204,7 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   Replacement replacement = {joint, best, callerBytes, /*remedies=*/""};
   const PairSchedule &taken = best.point.schedule;
   if (!taken.isWithin(options.limitBytes)) {
-    FailureOr<std::string> remedies = findBudgetRemedies(
-        *working, [&] { return PartitionList::create(*working, collectives); },
-        effort, costs, prepareHalves, options, taken);
+    FailureOr<std::string> remedies = findBudgetRemedies(input, options, taken);
     if (failed(remedies))
       return failure();
     replacement.remedies = *remedies;

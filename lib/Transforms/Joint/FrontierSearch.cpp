@@ -1,4 +1,4 @@
-//===- FrontierSearch.cpp - Steps for all amounts of memory ---------------===//
+//===- FrontierSearch.cpp - Searches over several limits ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -8,6 +8,10 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Frontiers
+//===----------------------------------------------------------------------===//
 
 /// The limits of a frontier, evenly between what the lowest peak of a partition
 /// takes before it is scheduled and the most that a schedule takes.
@@ -25,31 +29,9 @@ std::vector<int64_t> MemorySearch::listLimits() const {
   return limits;
 }
 
-/// Schedules the most promising within each of the limits, as
-/// schedulePromising() begins.
-LogicalResult MemorySearch::scheduleFirst(ArrayRef<int64_t> limits) {
-  for (int64_t bytes : limits)
-    if (failed(measureFor(bytes)))
-      return failure();
-  std::vector<LimitedTrial> wanted;
-  for (int64_t bytes : limits)
-    if (std::vector<const PartitionTrial *> within = getPromising(bytes);
-        !within.empty())
-      wanted.push_back({within.front(), bytes});
-  return scheduleAtOnce(wanted);
-}
-
 /// Finds steps for the least, for no limit, and for limits between.
 LogicalResult MemorySearch::findFrontier() {
-  if (failed(find(0)) || failed(find(unlimited)))
-    return failure();
-  std::vector<int64_t> limits = listLimits();
-  if (!list.isSmall() && failed(scheduleFirst(limits)))
-    return failure();
-  for (int64_t bytes : limits)
-    if (failed(find(bytes)))
-      return failure();
-  return success();
+  return failure(failed(find({0, unlimited})) || failed(find(listLimits())));
 }
 
 /// The points between which there is a choice.
@@ -68,4 +50,62 @@ FunctionFrontier MemorySearch::makeFrontier(StringRef function) const {
   }
   keepFrontier(result.points);
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reserved memory
+//===----------------------------------------------------------------------===//
+
+/// What the allocator reserves for the best.
+FailureOr<int64_t> MemorySearch::computeReservedBytes() {
+  FailureOr<std::shared_ptr<PairScheduler>> scheduler =
+      makeScheduler(*best->point.trial, scheduling);
+  if (failed(scheduler))
+    return failure();
+  // Of the best itself nothing is applied, so that others may follow.
+  FailureOr<PairDecision> decision =
+      (*scheduler)->schedule(best->point.schedule.limitBytes);
+  if (failed(decision))
+    return failure();
+  return (*scheduler)
+      ->applyAndMeasureReserved(working.getFunction(), *decision, costs);
+}
+
+/// Finds the best for which the allocator reserves the limit at most, of those
+/// for other limits of live bytes, or the one for which it reserves least. From
+/// the limit that was tried last to the next one is as far as what is reserved
+/// is from the limit.
+LogicalResult MemorySearch::findReserved() {
+  constexpr int32_t numAttempts = 4;
+  const int64_t limitBytes = options.limitBytes;
+  auto rank = [&](const PairSchedule &schedule) {
+    return schedule::Rank(schedule.stepNs, *schedule.reservedBytes, limitBytes);
+  };
+  std::optional<FittedHalves> found;
+  int64_t lowestOver = unlimited;
+  for (int32_t attempt = 0; attempt < numAttempts; ++attempt) {
+    if (failed(findWithinLimit()))
+      return failure();
+    FailureOr<int64_t> bytes = computeReservedBytes();
+    if (failed(bytes))
+      return failure();
+    PairSchedule &schedule = best->point.schedule;
+    schedule.reservedBytes = *bytes;
+    if (!found || rank(schedule) < rank(found->point.schedule))
+      found = best;
+    int64_t liveBytes = std::min(options.limitBytes, schedule.peakBytes);
+    int64_t next = std::max<int64_t>(liveBytes + limitBytes - *bytes, 0);
+    bool isOver = *bytes > limitBytes;
+    if (isOver)
+      lowestOver = options.limitBytes;
+    // Nothing takes less than that, or nothing else is to be found.
+    bool isLeast = schedule.peakBytes > options.limitBytes;
+    if (isOver ? isLeast : next <= options.limitBytes || next >= lowestOver)
+      break;
+    options.limitBytes = next;
+    best.reset();
+  }
+  best = std::move(found);
+  options.limitBytes = limitBytes;
+  return success();
 }

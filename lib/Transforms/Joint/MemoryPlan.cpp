@@ -331,7 +331,7 @@ void PartitionList::addNeighbors() {
 }
 
 FailureOr<std::vector<const ListedPartition *>> PartitionList::getAll() {
-  if (!fixed) {
+  if (!fixed && !std::exchange(isComplete, true)) {
     for (const std::unique_ptr<Gathers> &gathers : treatments)
       if (failed(addLadder(*gathers)))
         return failure();

@@ -164,9 +164,9 @@ static auto getRank(const FittedTrial &point, int64_t bytes) {
       treatment.offloads, schedule.peakBytes);
 }
 
-bool MemorySearch::isBetter(const FittedTrial &point) const {
-  return !best || getRank(point, options.limitBytes) <
-                      getRank(best->point, options.limitBytes);
+static bool isBetter(const FittedTrial &a, const FittedTrial &b,
+                     int64_t bytes) {
+  return getRank(a, bytes) < getRank(b, bytes);
 }
 
 /// What schedules the halves of `trial`.
@@ -189,7 +189,7 @@ PairSchedule MemorySearch::keep(const PartitionTrial &trial,
                                 PairDecision decision) {
   FittedTrial point = {&trial, decision.schedule};
   points.push_back(point);
-  if (isBetter(point))
+  if (!best || isBetter(point, best->point, options.limitBytes))
     best = {point, scheduler, std::move(decision)};
   return point.schedule;
 }
@@ -264,15 +264,22 @@ LogicalResult MemorySearch::scheduleAtOnce(ArrayRef<LimitedTrial> wanted) {
   return success();
 }
 
-/// Returns the best of the points within `bytes`, or null. Of equal ones the
-/// first.
+/// Returns the best of the points for `bytes`, of equal ones the first; null if
+/// there is none.
 const FittedTrial *MemorySearch::findBest(int64_t bytes) const {
   const FittedTrial *found = nullptr;
   for (const FittedTrial &point : points)
-    if (point.schedule.peakBytes <= bytes &&
-        (!found || getRank(point, bytes) < getRank(*found, bytes)))
+    if (!found || isBetter(point, *found, bytes))
       found = &point;
   return found;
+}
+
+/// Whether a schedule of `trial` within `bytes` may be shorter than what is
+/// known.
+bool MemorySearch::mayBeBest(const PartitionTrial &trial, int64_t bytes) const {
+  const FittedTrial *known = findBest(bytes);
+  return !known || known->schedule.peakBytes > bytes ||
+         known->schedule.stepNs > trial.costs.boundNs;
 }
 
 /// Whether a schedule takes over a fiftieth longer than its bound.
@@ -301,6 +308,18 @@ MemorySearch::getPromising(int64_t bytes) const {
   return within;
 }
 
+/// Schedules the most promising within each of the limits, as
+/// schedulePromising() begins.
+LogicalResult MemorySearch::scheduleFirst(ArrayRef<int64_t> limits) {
+  std::vector<LimitedTrial> wanted;
+  for (int64_t bytes : limits)
+    if (std::vector<const PartitionTrial *> within = getPromising(bytes);
+        !within.empty() && mayBeBest(*within.front(), bytes) &&
+        !findPoint(*within.front(), bytes))
+      wanted.push_back({within.front(), bytes});
+  return scheduleAtOnce(wanted);
+}
+
 /// Schedules the most promising of what was measured within `bytes`, with and
 /// without transfers, which bounds know less about: that with the shortest
 /// bound, and the next ones as long as the last is far from its bound.
@@ -310,8 +329,7 @@ LogicalResult MemorySearch::schedulePromising(int64_t bytes) {
   int32_t counts[2] = {0, 0};
   bool areSettled[2] = {false, false};
   for (const PartitionTrial *trial : getPromising(bytes)) {
-    const FittedTrial *known = findBest(bytes);
-    if (known && known->schedule.stepNs <= trial->costs.boundNs)
+    if (!mayBeBest(*trial, bytes))
       break;
     bool offloads = trial->treatment.offloads;
     if (areSettled[offloads])
@@ -379,8 +397,7 @@ LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
   size_t mostBeating = list.isTiny() ? 3 : 1;
   for (const PartitionTrial *trial :
        keepPromising(getMeasured(), mostBeating)) {
-    const FittedTrial *known = findBest(bytes);
-    if (known && known->schedule.stepNs <= trial->costs.boundNs)
+    if (!mayBeBest(*trial, bytes))
       break;
     if (findPoint(*trial, unlimited))
       continue;
@@ -420,87 +437,37 @@ FailureOr<const PartitionTrial *> MemorySearch::findUnscheduled() {
   return within.empty() ? getLeast() : within.front();
 }
 
-LogicalResult MemorySearch::find(int64_t bytes) {
-  if (failed(measureFor(bytes)) ||
-      failed(list.isSmall() ? scheduleCompletely(bytes)
-                            : schedulePromising(bytes)))
+/// Finds steps within each of the limits; for one that nothing is known to be
+/// within, what takes least.
+LogicalResult MemorySearch::find(ArrayRef<int64_t> limits) {
+  for (int64_t bytes : limits)
+    if (failed(measureFor(bytes)))
+      return failure();
+  if (!list.isSmall() && failed(scheduleFirst(limits)))
     return failure();
-  // Otherwise what takes least.
-  return findBest(bytes) ? success() : scheduleAtOnce({{getLeast(), 0}});
+  for (int64_t bytes : limits) {
+    if (failed(list.isSmall() ? scheduleCompletely(bytes)
+                              : schedulePromising(bytes)))
+      return failure();
+    const FittedTrial *known = findBest(bytes);
+    if ((!known || known->schedule.peakBytes > bytes) &&
+        failed(scheduleAtOnce({{getLeast(), 0}})))
+      return failure();
+  }
+  return success();
 }
 
 /// find() for the limit, of which the best can be applied.
 LogicalResult MemorySearch::findWithinLimit() {
   if (failed(find(options.limitBytes)))
     return failure();
-  auto isWorse = [&](const FittedTrial &a, const FittedTrial &b) {
-    return getRank(b, options.limitBytes) < getRank(a, options.limitBytes);
-  };
-  const FittedTrial *known = &*llvm::max_element(points, isWorse);
+  const FittedTrial &known = *findBest(options.limitBytes);
   // One of another limit has lost what scheduled it.
-  if (best && !isWorse(best->point, *known))
+  if (best && !isBetter(known, best->point, options.limitBytes))
     return success();
-  return scheduleAtOnce({{known->trial, known->schedule.limitBytes}});
+  return scheduleAtOnce({{known.trial, known.schedule.limitBytes}});
 }
 
 LogicalResult MemorySearch::run() {
   return scheduling.budgetAllocator ? findReserved() : findWithinLimit();
-}
-
-//===----------------------------------------------------------------------===//
-// Reserved memory
-//===----------------------------------------------------------------------===//
-
-/// What the allocator reserves for the best.
-FailureOr<int64_t> MemorySearch::computeReservedBytes() {
-  FailureOr<std::shared_ptr<PairScheduler>> scheduler =
-      makeScheduler(*best->point.trial, scheduling);
-  if (failed(scheduler))
-    return failure();
-  // Of the best itself nothing is applied, so that others may follow.
-  FailureOr<PairDecision> decision =
-      (*scheduler)->schedule(best->point.schedule.limitBytes);
-  if (failed(decision))
-    return failure();
-  return (*scheduler)
-      ->applyAndMeasureReserved(working.getFunction(), *decision, costs);
-}
-
-/// Finds the best for which the allocator reserves the limit at most, of those
-/// for other limits of live bytes, or the one for which it reserves least. From
-/// the limit that was tried last to the next one is as far as what is reserved
-/// is from the limit.
-LogicalResult MemorySearch::findReserved() {
-  constexpr int32_t numAttempts = 4;
-  const int64_t limitBytes = options.limitBytes;
-  auto rank = [&](const PairSchedule &schedule) {
-    return schedule::Rank(schedule.stepNs, *schedule.reservedBytes, limitBytes);
-  };
-  std::optional<FittedHalves> found;
-  int64_t lowestOver = unlimited;
-  for (int32_t attempt = 0; attempt < numAttempts; ++attempt) {
-    if (failed(findWithinLimit()))
-      return failure();
-    FailureOr<int64_t> bytes = computeReservedBytes();
-    if (failed(bytes))
-      return failure();
-    PairSchedule &schedule = best->point.schedule;
-    schedule.reservedBytes = *bytes;
-    if (!found || rank(schedule) < rank(found->point.schedule))
-      found = best;
-    int64_t liveBytes = std::min(options.limitBytes, schedule.peakBytes);
-    int64_t next = std::max<int64_t>(liveBytes + limitBytes - *bytes, 0);
-    bool isOver = *bytes > limitBytes;
-    if (isOver)
-      lowestOver = options.limitBytes;
-    // Nothing takes less than that, or nothing else is to be found.
-    bool isLeast = schedule.peakBytes > options.limitBytes;
-    if (isOver ? isLeast : next <= options.limitBytes || next >= lowestOver)
-      break;
-    options.limitBytes = next;
-    best.reset();
-  }
-  best = std::move(found);
-  options.limitBytes = limitBytes;
-  return success();
 }

@@ -121,6 +121,8 @@ private:
   std::vector<int32_t> shares;
   /// By what is saved.
   std::map<std::vector<partition::NodeId>, ListedPartition> partitions;
+  /// Whether getAll() has added all of them.
+  bool isComplete = false;
 };
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +298,16 @@ struct FittedHalves {
 /// Brings halves into the form in which they are scheduled.
 using PrepareHalves = function_ref<LogicalResult(PartitionHalves)>;
 
-class MemorySearch {
+/// What a search chooses among, and how. All must outlive the search.
+struct SearchInput {
+  const JointFunction &working;
+  PartitionList &list;
+  const SchedulingOptions &scheduling;
+  OperationCosts &costs;
+  PrepareHalves prepare;
+};
+
+class MemorySearch : SearchInput {
 public:
   struct Options {
     /// What the step may take.
@@ -309,12 +320,8 @@ public:
     bool mimicsAutograd = true;
   };
 
-  /// All of the references must outlive the object.
-  MemorySearch(const JointFunction &working, PartitionList &list,
-               const SchedulingOptions &scheduling, OperationCosts &costs,
-               PrepareHalves prepare, const Options &options)
-      : working(working), list(list), scheduling(scheduling), costs(costs),
-        prepare(prepare), options(options) {}
+  MemorySearch(const SearchInput &input, const Options &options)
+      : SearchInput(input), options(options) {}
 
   /// Finds the shortest step within the limit of all that are known, or the one
   /// that needs least. Of a small function, the choice is among points that are
@@ -355,7 +362,7 @@ private:
   FailureOr<int64_t> computeReservedBytes();
   LogicalResult findReserved();
   LogicalResult measureFor(int64_t bytes);
-  LogicalResult find(int64_t bytes);
+  LogicalResult find(ArrayRef<int64_t> limits);
   std::vector<int64_t> listLimits() const;
   LogicalResult scheduleFirst(ArrayRef<int64_t> limits);
   FailureOr<std::shared_ptr<PairScheduler>>
@@ -375,15 +382,9 @@ private:
   const FittedTrial *findBest(int64_t bytes) const;
   const FittedTrial *findPoint(const PartitionTrial &trial,
                                int64_t bytes) const;
+  bool mayBeBest(const PartitionTrial &trial, int64_t bytes) const;
   std::vector<const PartitionTrial *> getPromising(int64_t bytes) const;
-  /// Whether `point` is better for the limit than what is known.
-  bool isBetter(const FittedTrial &point) const;
 
-  const JointFunction &working;
-  PartitionList &list;
-  const SchedulingOptions &scheduling;
-  OperationCosts &costs;
-  PrepareHalves prepare;
   Options options;
   /// By what is saved, and how.
   std::map<std::pair<std::vector<partition::NodeId>, Treatment>, PartitionTrial>
@@ -400,14 +401,11 @@ private:
 /// Searches with other options for steps that fit, where a search with
 /// `options` has found `taken`, which does not, and says what they give: ";
 /// 'joint' would fit with host-memory=2GiB in ...". There are up to thirteen
-/// searches, each of which `makeList` makes the partitions for; of large
-/// functions, those that find nothing schedule one partition.
-FailureOr<std::string>
-findBudgetRemedies(const JointFunction &working,
-                   function_ref<FailureOr<PartitionList>()> makeList,
-                   const SchedulingOptions &scheduling, OperationCosts &costs,
-                   PrepareHalves prepare, const MemorySearch::Options &options,
-                   const PairSchedule &taken);
+/// searches; of large functions, those that find nothing schedule one
+/// partition.
+FailureOr<std::string> findBudgetRemedies(const SearchInput &input,
+                                          const MemorySearch::Options &options,
+                                          const PairSchedule &taken);
 
 } // namespace mlir::commsched
 

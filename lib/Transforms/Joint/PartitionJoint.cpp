@@ -217,7 +217,7 @@ PartitionJoint::planWithinPeak(const JointFunction &working,
   MemorySearch::Options options;
   options.limitBytes = *peakBytes;
   options.mimicsAutograd = mimicAutogradOrder;
-  MemorySearch search(working, *list, scheduling, costs, prepare, options);
+  MemorySearch search({working, *list, scheduling, costs, prepare}, options);
   FailureOr<const PartitionTrial *> trial = search.findUnscheduled();
   if (failed(trial))
     return failure();
