@@ -22,8 +22,8 @@ using schedule::NodeId;
 namespace {
 
 /// Whether the operations are those of the program, or of all programs that
-/// merging and splitting make of it, and pipelining of its loops.
-enum class LeastOf : uint8_t { Program, Rewritten, Pipelined };
+/// merging makes of it, splitting as well, and pipelining of its loops.
+enum class LeastOf : uint8_t { Program, Merged, Rewritten, Pipelined };
 
 /// The least time of operations, whatever the order of what is inside.
 class LeastTimes {
@@ -230,8 +230,9 @@ schedule::Problem LeastTimes::relaxBlock(const BlockProblem &block,
   if (of == LeastOf::Program || problem.numNodes() == 0)
     return relax(problem, costsNs);
   Block &operations = *block.getOperation(0)->getBlock();
-  std::vector<schedule::DivisibleRegion> regions =
-      findDivisibleRegions(operations);
+  std::vector<schedule::DivisibleRegion> regions;
+  if (of != LeastOf::Merged)
+    regions = findDivisibleRegions(operations);
   // Iterations of loops with collectives may overlap with what is around.
   std::vector<NodeId> loops;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
@@ -317,8 +318,11 @@ static FailureOr<schedule::Problem> relaxRewritten(const BlockProblem &block,
 
 FailureOr<int64_t>
 mlir::commsched::computeMergingBoundNs(const BlockProblem &block,
-                                       OperationCosts &costs, bool keepsLoops) {
-  LeastTimes times(costs, keepsLoops ? LeastOf::Rewritten : LeastOf::Pipelined);
+                                       OperationCosts &costs, bool keepsLoops,
+                                       bool keepsWhole) {
+  LeastTimes times(costs, !keepsLoops  ? LeastOf::Pipelined
+                          : keepsWhole ? LeastOf::Merged
+                                       : LeastOf::Rewritten);
   FailureOr<schedule::Problem> relaxed = relaxRewritten(block, times);
   if (failed(relaxed))
     return failure();

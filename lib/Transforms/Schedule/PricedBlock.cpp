@@ -82,7 +82,8 @@ int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
 FailureOr<int64_t> PricedBlock::getOrComputeBoundNs() {
   if (!boundNs) {
     FailureOr<int64_t> bound =
-        computeMergingBoundNs(problem, getCosts(), /*keepsLoops=*/true);
+        computeMergingBoundNs(problem, getCosts(), /*keepsLoops=*/true,
+                              /*keepsWhole=*/!mayBeSplit());
     if (failed(bound))
       return failure();
     boundNs = *bound;

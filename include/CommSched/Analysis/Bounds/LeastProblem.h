@@ -49,13 +49,15 @@ computeLeastPeriodBound(const LoopProblem &loop, OperationCosts &costs);
 ///     pipelined meets what is around it. So in its function any collectives
 ///     may travel together, and times that assume what is fused do not count;
 ///   - all others take what they do.
+/// With `keepsWhole` and `keepsLoops` nothing is split either.
 /// RelaxedProblem.h says why it holds. It does not hold where a rewrite drops
 /// operations, as that of equal gathers does, or lets another implementation
 /// carry them out. Emits an error as BlockProblem::create() does. Near linear
 /// in the operations.
 FailureOr<int64_t> computeMergingBoundNs(const BlockProblem &block,
                                          OperationCosts &costs,
-                                         bool keepsLoops = false);
+                                         bool keepsLoops = false,
+                                         bool keepsWhole = false);
 
 /// The same for the period in which a block is repeated, whatever repetitions
 /// overlap: the work on the busiest stream.
