@@ -501,11 +501,12 @@ struct AppliedSchedule {
 };
 
 /// Applies `schedule`, for a block of `function`. If that changes anything, the
-/// block is scheduled again where that takes little time and while it is worth
-/// it, so that another run of the pass finds nothing; and any block in which
-/// buckets have made transpositions, in its order: they need not stand beside
-/// the copy-outs, as the merged program has them. Emits an error if the block
-/// cannot be scheduled.
+/// block is scheduled again where it takes little time and is worth it: a small
+/// block with buckets once, and a block of up to 8,192 operations while another
+/// run of the pass would find something, such as chunks of buckets. So is any
+/// block in which buckets have made transpositions, in its order: they need not
+/// stand beside the copy-outs, as the merged program has them. Emits an error
+/// if the block cannot be scheduled.
 FailureOr<AppliedSchedule> applySchedule(func::FuncOp function,
                                          BlockScheduler &scheduler,
                                          const BlockSchedule &schedule,

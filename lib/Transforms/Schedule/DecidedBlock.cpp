@@ -407,18 +407,16 @@ static bool hasTransposed(const BlockSearch &scheduler,
   return false;
 }
 
-/// Schedules a block again that was scheduled, as another run of the pass
-/// would, while that is worth it; if `inItsOrder`, once and in the order that
-/// it has. Returns whether anything changed.
+/// Schedules a block again that was scheduled, at most so often and while that
+/// is worth it, unless it begins with the order that the block has. Returns
+/// whether anything may have changed.
 static FailureOr<bool> scheduleAgain(func::FuncOp function, Block &block,
                                      SchedulingOptions options,
-                                     bool inItsOrder) {
-  constexpr int32_t maxRounds = 3;
-  options.beginsWithProgram |= inItsOrder;
+                                     int32_t numRounds) {
   bool hasRemarks = !options.isTrial && areRemarksEnabled(function);
   // Groups that are not known were remarked on before.
   options.isTrial = true;
-  for (int32_t round = 0; round < maxRounds; ++round) {
+  for (int32_t round = 0; round < numRounds; ++round) {
     FailureOr<std::shared_ptr<CostAnalysis>> costs =
         CostAnalysis::create(function);
     if (failed(costs))
@@ -436,8 +434,9 @@ static FailureOr<bool> scheduleAgain(func::FuncOp function, Block &block,
       return failure();
     const StepSchedule &program = (*scheduler)->getProgram().step;
     int64_t limitBytes = schedule->limitBytes;
-    if (!inItsOrder && !isBetter(schedule->step.rank(limitBytes),
-                                 program.rank(limitBytes), Gain::Worthwhile))
+    if (!options.beginsWithProgram &&
+        !isBetter(schedule->step.rank(limitBytes), program.rank(limitBytes),
+                  Gain::Worthwhile))
       return round > 0;
     (*scheduler)->begin(*schedule);
     if (hasRemarks && schedule->step.stepNs < program.stepNs) {
@@ -447,8 +446,6 @@ static FailureOr<bool> scheduleAgain(func::FuncOp function, Block &block,
                          *schedule);
     }
     (*scheduler)->apply(*schedule);
-    if (inItsOrder)
-      return true;
   }
   return true;
 }
@@ -458,15 +455,24 @@ mlir::commsched::applySchedule(func::FuncOp function, BlockScheduler &scheduler,
                                const BlockSchedule &schedule,
                                const SchedulingOptions &options) {
   constexpr NodeId maxNodes = 1 << 13;
+  constexpr int32_t maxRounds = 3;
   bool isLarge = scheduler.getProblem().getProblem().numNodes() > maxNodes;
-  bool inItsOrder =
-      isLarge && hasTransposed(scheduler.getReaderOf(schedule), schedule);
+  bool isOnce = scheduler.isSmall() || isLarge;
+  // In a small block chunks are compared for each budget step, and what they
+  // gain afterwards would not be there for all larger budgets.
+  bool isNeeded = isLarge
+                      ? hasTransposed(scheduler.getReaderOf(schedule), schedule)
+                      : !isOnce || schedule.buckets;
   AppliedSchedule applied;
   applied.isChanged = scheduler.apply(schedule);
-  if (!applied.isChanged || (isLarge && !inItsOrder))
+  if (!applied.isChanged || !isNeeded)
     return applied;
-  FailureOr<bool> isAgain =
-      scheduleAgain(function, scheduler.getBlock(), options, inItsOrder);
+  SchedulingOptions again = options;
+  again.beginsWithProgram |= isLarge;
+  if (isOnce)
+    again.splitting.split = ScheduleSplit::Off;
+  FailureOr<bool> isAgain = scheduleAgain(function, scheduler.getBlock(), again,
+                                          isOnce ? 1 : maxRounds);
   if (failed(isAgain))
     return failure();
   applied.isAgain = *isAgain;
