@@ -159,8 +159,8 @@ MUTATIONS = [
         ("unit Schedule StepScheduler.IsAsShort*",)),
     Mutation(
         "lib/Schedule/Cyclic/Period.cpp",
-        "record(node, interval, beginNs, interval.exposedNs);",
-        "record(node, interval, lastBeginNs, interval.exposedNs);",
+        "record(node, interval, beginNs);",
+        "record(node, interval, lastBeginNs);",
         "with contention, the period begins with the one before",
         ("unit Schedule Period*",)),
     Mutation(

@@ -108,7 +108,7 @@ static void testMistakes(void) {
   MISTAKE(commschedProblemAddNode(problem, -1, 1, -1));
   MISTAKE(commschedProblemAddNode(problem, COMMSCHED_WAIT, 0, -1));
   MISTAKE(commschedProblemAddNode(problem, COMMSCHED_WAIT, 3, -1));
-  MISTAKE(commschedProblemAddDependence(problem, 0, 3, 4));
+  MISTAKE(commschedProblemAddDependence(problem, 0, 3, 5));
   MISTAKE(commschedProblemAddUse(problem, 0, 99));
   MISTAKE(commschedProblemAddUse(problem, -3, 0));
   MISTAKE(commschedProblemSetExpensive(problem, 4));
@@ -116,7 +116,7 @@ static void testMistakes(void) {
   // CHECK-NEXT: mistake: 2 node 4 has kind -1
   // CHECK-NEXT: mistake: 2 node 4 (wait) has no start
   // CHECK-NEXT: mistake: 2 node 4 (wait) has a cost of 3 ns and stream -1
-  // CHECK-NEXT: mistake: 2 the dependence of node 3 on node 0 has kind 4
+  // CHECK-NEXT: mistake: 2 the dependence of node 3 on node 0 has kind 5
   // CHECK-NEXT: mistake: 2 buffer 0 is used by node 99
   // CHECK-NEXT: mistake: 2 node 0 (compute) uses buffer -3
   // CHECK-NEXT: mistake: 2 node 4 is marked as expensive; the problem has 4 nodes
