@@ -200,7 +200,7 @@ private:
       bool isWait =
           all.startOf(end.node) == from && end.kind == DependenceKind::Data;
       // The collectives of the last copies have no waits.
-      if (isWait || isHalfOfPair(block.getOperation(end.node)))
+      if (isWait || isInFlightAcrossBlock(block.getOperation(end.node)))
         continue;
       if (to.iteration == 0)
         body.addDependence(nodes[op], to.node, end.kind);
@@ -286,7 +286,7 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   SmallVector<Operation *> body = llvm::map_to_vector(
       loop.getBody()->without_terminator(), [](Operation &op) { return &op; });
   SmallVector<bool> isLate = llvm::map_to_vector(body, [](Operation *op) {
-    return isa<WaitOpInterface>(op) && isHalfOfPair(op);
+    return isa<WaitOpInterface>(op) && isInFlightAcrossBlock(op);
   });
   bool hasFlights = llvm::is_contained(isLate, true);
   scf::ForOp copies =
