@@ -314,13 +314,19 @@ FailureOr<std::optional<SchedulingOptions>> BudgetTrials::chooseAgain() {
     return Outcome();
   Attempt now = {given.budget, function.clone()};
   trials->push_back(now.overlapped);
-  FailureOr<SchedulingOptions> chosen = failure();
-  if (succeeded(measure(now, now.overlapped, *pricing->getCosts())))
-    chosen = choose();
+  if (failed(measure(now, now.overlapped, *pricing->getCosts())) ||
+      failed(scheduleAtOnce(*made)))
+    return failure();
+  // Other budgets are worth their time where the one that is given gains.
+  auto isWorthwhile = [&](int64_t ns) {
+    return schedule::isWorthwhile(now.rank->ns - ns, now.rank->ns);
+  };
+  if (!now.rank || !isWithin(*made) || !isWorthwhile(made->rank->ns))
+    return Outcome();
+  FailureOr<SchedulingOptions> chosen = choose();
   if (failed(chosen))
     return failure();
-  if (!now.rank || !chosenNs ||
-      !schedule::isWorthwhile(now.rank->ns - *chosenNs, now.rank->ns))
+  if (!chosenNs || !isWorthwhile(*chosenNs))
     return Outcome();
   return Outcome(*chosen);
 }

@@ -456,23 +456,27 @@ mlir::commsched::applySchedule(func::FuncOp function, BlockScheduler &scheduler,
                                const SchedulingOptions &options) {
   constexpr NodeId maxNodes = 1 << 13;
   constexpr int32_t maxRounds = 3;
-  bool isLarge = scheduler.getProblem().getProblem().numNodes() > maxNodes;
-  bool isOnce = scheduler.isSmall() || isLarge;
+  bool isSmall = scheduler.isSmall();
   // In a small block chunks are compared for each budget step, and what they
-  // gain afterwards would not be there for all larger budgets.
-  bool isNeeded = isLarge
-                      ? hasTransposed(scheduler.getReaderOf(schedule), schedule)
-                      : !isOnce || schedule.buckets;
+  // gain afterwards would not be there for all larger budgets. Trials are
+  // compared without.
+  bool isRepeated = !isSmall && !options.isTrial &&
+                    scheduler.getProblem().getProblem().numNodes() <= maxNodes;
+  bool isNeeded =
+      isRepeated ||
+      (isSmall ? schedule.buckets != nullptr
+               : hasTransposed(scheduler.getReaderOf(schedule), schedule));
   AppliedSchedule applied;
   applied.isChanged = scheduler.apply(schedule);
   if (!applied.isChanged || !isNeeded)
     return applied;
   SchedulingOptions again = options;
-  again.beginsWithProgram |= isLarge;
-  if (isOnce)
+  if (!isRepeated) {
     again.splitting.split = ScheduleSplit::Off;
+    again.beginsWithProgram |= !isSmall;
+  }
   FailureOr<bool> isAgain = scheduleAgain(function, scheduler.getBlock(), again,
-                                          isOnce ? 1 : maxRounds);
+                                          isRepeated ? maxRounds : 1);
   if (failed(isAgain))
     return failure();
   applied.isAgain = *isAgain;
